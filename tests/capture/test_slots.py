@@ -2,24 +2,30 @@
 
 import pytest
 
-from simonides.capture.slots import SINGLE, SYNONYMS, Slot, folded, is_danger, is_for_now, slots_of
+from simonides.capture.slots import SINGLE, Slot, folded, is_danger, is_for_now, slots_of, synonyms
 from simonides.capture.wordings import LANGUAGES, load
 
 SLOTS = load("slots.toml")
+
+
+def _rows(language: str, name: str) -> list[list[str]]:
+    return load(f"languages/{language}.toml").rows.get(name, [])
+
+
 CASES = [
-    pytest.param(key, wording.case, wording.about, id=f"{key}-{row}")
-    for key in SLOTS.names()
-    for row, wording in enumerate(SLOTS.of(key))
+    pytest.param(key, case, value, id=f"{key}-{row}")
+    for key, rows in SLOTS.rows.items()
+    for row, (_, case, value) in enumerate(rows)
 ]
 NAMES = [
-    pytest.param(wording.case, wording.about, id=f"{language}-{row}")
+    pytest.param(case, name, id=f"{language}-{row}")
     for language in LANGUAGES
-    for row, wording in enumerate(load(f"languages/{language}.toml").of("preferred_name"))
+    for row, (_, case, name) in enumerate(_rows(language, "preferred_name"))
 ]
 DANGERS = [
-    pytest.param(wording.case, id=f"{language}-{row}")
+    pytest.param(case, id=f"{language}-{row}")
     for language in LANGUAGES
-    for row, wording in enumerate(load(f"languages/{language}.toml").of("danger"))
+    for row, (_, case) in enumerate(_rows(language, "danger"))
 ]
 
 
@@ -90,8 +96,8 @@ def test_keys_have_one_name() -> None:
     assert folded("Home Location") == folded("city") == "location"
     assert folded("occupation") == "role"
     assert folded("favourite_colour") == "favourite_colour"
-    assert set(SYNONYMS.values()) <= set(SLOTS.names()) | {"preferred_name"}
-    assert set(SLOTS.names()) >= SINGLE - {"preferred_name"}
+    assert set(synonyms().values()) <= set(SLOTS.rows) | {"preferred_name"}
+    assert set(SLOTS.rows) >= SINGLE - {"preferred_name"}
 
 
 def test_passing_moments_are_for_now() -> None:

@@ -10,7 +10,7 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from simonides.capture.wordings import MOST_CHARS, Wordings, load, plain, spoken, words_of
+from simonides.capture.wordings import Wordings, heard, load, plain, spoken
 from simonides.text.topics import is_just_said
 
 
@@ -61,11 +61,8 @@ _SAYS = Reading(Kind.SAYS, "")
 _QUESTION = re.compile(r"[?？][\"')\s]*$")
 _THIS = re.compile(r"(?:it|this|that)\s*[:,–—-]", re.IGNORECASE)
 _TELLS = re.compile(r"\w+\W+\w+|[\u3040-\u30ff\u4e00-\u9fff]{6}")
-_PRIVACY = (
-    (Kind.REFUSE, "refuse"),
-    (Kind.FORGET, "forget"),
-    (Kind.REMEMBER, "remember"),
-)
+_PRIVACY = (Kind.REFUSE, Kind.FORGET, Kind.REMEMBER)
+"""In the order in which they are looked for; the lists of their wordings have their names."""
 
 
 def read_clause(clause: str, *, goes_on: bool = False) -> Reading:
@@ -76,9 +73,7 @@ def read_clause(clause: str, *, goes_on: bool = False) -> Reading:
         goes_on: The clause continues a statement ("and never eats meat"): without "please" or
             "you must" it orders nothing.
     """
-    clause = " ".join(clause[:MOST_CHARS].split())
-    text = plain(clause)
-    words = words_of(text)
+    clause, text, words = heard(clause)
     for language in spoken(text, words):
         reading = _Reader(language, clause, text, words).read(goes_on=goes_on)
         if reading is not _SAYS:
@@ -88,12 +83,9 @@ def read_clause(clause: str, *, goes_on: bool = False) -> Reading:
 
 def is_unreal(clause: str) -> bool:
     """Whether a clause opens fiction, a supposition or somebody else's words."""
-    text = plain(" ".join(clause[:MOST_CHARS].split()))
-    words = words_of(text)
+    _, text, words = heard(clause)
     opens = load("slots.toml").setting("unreal").search(text)
-    return bool(opens) or any(
-        language.find("says", text, words) for language in spoken(text, words)
-    )
+    return bool(opens) or any(each.find("says", text, words) for each in spoken(text, words))
 
 
 def _tells(text: str) -> bool:
@@ -128,8 +120,8 @@ class _Reader:
         return bool(is_question) or self._has("says", self.text)
 
     def _wish(self, *, goes_on: bool) -> Reading:
-        for kind, name in _PRIVACY:
-            if found := self.language.find(name, self.body, self.words):
+        for kind in _PRIVACY:
+            if found := self.language.find(kind, self.body, self.words):
                 return self._about(kind, found)
         orders = not goes_on or self._is("order", self.text)
         rule = self._rule(self.text, self.body, orders=orders)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from simonides.core.clock import parse_moment
 from simonides.core.errors import InvalidInput, shown
 from simonides.core.validation import MAX_JSON_DEPTH, nearest
+from simonides.core.validation import text as validated
 
 MAX_TEXT_BYTES = 1 << 20
 """Longest text of one message, in UTF-8; chosen."""
@@ -24,9 +25,10 @@ MAX_NAME_CHARS = 256
 """Longest name or id; the same as in a stored record."""
 
 _PLAIN_ROLES = ("user", "assistant", "tool", "system")
-_ROLES = {role: role for role in _PLAIN_ROLES}
-_ROLES |= {"human": "user", "ai": "assistant", "model": "assistant"}
-_ROLES |= {"function": "tool", "developer": "system"}
+_ROLES = {role: role for role in _PLAIN_ROLES} | {
+    "human": "user", "ai": "assistant", "model": "assistant",
+    "function": "tool", "developer": "system",
+}  # fmt: skip
 _KEYS = (
     "role type content parts name id at tool_calls function_call tool_call_id call_id tool_use_id"
     " output refusal audio data text function_response inline_data file_data filename title thought"
@@ -39,10 +41,12 @@ _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal"
 _THOUGHTS = ("thinking", "redacted_thinking", "reasoning", "item_reference", "compaction")
 _CALLS = ("tool_use", "_call", "_approval_request", "_approval_response", "_call_chunk")
 _RESULTS = ("tool_result", "_call_output")
-_MARKS = {"image_url": "image", "input_image": "image", "input_audio": "audio"}
+_MARKS = {
+    "image_url": "image", "input_image": "image", "input_audio": "audio",
+    "input_file": "file", "document": "file", "container_upload": "file",
+}  # fmt: skip
 _NAMED = ("file", "image", "audio", "video")
 _UNSAFE = re.compile(r"[\[\]\s]+")
-_MARKS |= {"input_file": "file", "document": "file", "container_upload": "file"}
 
 
 class Message(NamedTuple):
@@ -181,10 +185,7 @@ def _content(fields: Mapping[str, Any], at: str, role: str, called: dict[str, st
     if content is None and role == "assistant":
         if fields.get("tool_calls") or fields.get("function_call"):
             return []
-        if fields.get("refusal"):
-            content = fields["refusal"]
-        elif fields.get("audio"):
-            return [_Piece("[audio]")]
+        content = fields.get("refusal") or ("[audio]" if fields.get("audio") else None)
     if isinstance(content, str):
         return [_Piece(content)]
     if isinstance(content, list | tuple):
@@ -269,16 +270,11 @@ def _label(raw: object, at: str) -> str | None:
     if not isinstance(raw, str) or not raw or len(raw) > MAX_NAME_CHARS:
         problem = f"must be a text of 1 to {MAX_NAME_CHARS} characters, not {shown(raw)}"
         raise InvalidInput(at, problem)
-    return _checked(raw, at)
+    return validated(at, raw)
 
 
 def _checked(text: str, at: str) -> str:
-    if "\0" in text:
-        raise InvalidInput(at, "holds a NUL character")
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError as error:
-        raise InvalidInput(at, "holds half of a surrogate pair; it is no valid text") from error
+    size = len(validated(at, text).encode())
     if size > MAX_TEXT_BYTES:
         raise InvalidInput(at, f"has {size:,} bytes; at most {MAX_TEXT_BYTES:,} are read")
     return text

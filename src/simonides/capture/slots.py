@@ -5,17 +5,11 @@ Precision before recall: hedges, negations, questions, jokes and passing moments
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import NamedTuple
 
-from simonides.capture.wordings import (
-    MOST_CHARS,
-    Wordings,
-    load,
-    plain,
-    spoken,
-    words_of,
-)
+from simonides.capture.wordings import Wordings, heard, load, spoken, words_of
 
 
 class Slot(NamedTuple):
@@ -24,41 +18,6 @@ class Slot(NamedTuple):
     key: str
     value: str
 
-
-SYNONYMS = {
-    "address": "location",
-    "allergy": "allergies",
-    "chat_language": "language",
-    "city": "location",
-    "company": "employer",
-    "contact_channel": "channel",
-    "date_of_birth": "birthday",
-    "dietary_preference": "diet",
-    "full_name": "name",
-    "home": "location",
-    "home_city": "location",
-    "home_location": "location",
-    "job": "role",
-    "job_title": "role",
-    "length": "response_length",
-    "marital_status": "relationship",
-    "medicine": "medication",
-    "nickname": "preferred_name",
-    "occupation": "role",
-    "preferred_channel": "channel",
-    "preferred_language": "language",
-    "profession": "role",
-    "relationship_status": "relationship",
-    "residence": "location",
-    "response_language": "language",
-    "response_style": "response_length",
-    "timezone": "time_zone",
-    "update_channel": "channel",
-    "user_name": "name",
-    "verbosity": "response_length",
-    "workplace": "employer",
-}
-"""Other names of a key, each with the one that is stored."""
 
 SINGLE = frozenset(
     "name preferred_name pronouns location time_zone language tone response_length employer role"
@@ -70,7 +29,14 @@ SINGLE = frozenset(
 def folded(key: str) -> str:
     """Return the one name of a key: "Home Location" → "location"."""
     key = key.strip().casefold().replace(" ", "_").replace("-", "_")
-    return SYNONYMS.get(key, key)
+    return synonyms().get(key, key)
+
+
+@cache
+def synonyms() -> Mapping[str, str]:
+    """Return other names of keys, each with the one that is stored."""
+    groups: dict[str, str] = load("slots.toml").table["synonyms"]
+    return {other: key for key, others in groups.items() for other in others.split()}
 
 
 def slots_of(clause: str) -> list[Slot]:
@@ -79,9 +45,7 @@ def slots_of(clause: str) -> list[Slot]:
     Args:
         clause: At most 400 characters are read. English, and "call me" in ten languages.
     """
-    clause = " ".join(clause[:MOST_CHARS].split())
-    text = plain(clause)
-    words = words_of(text)
+    clause, text, words = heard(clause)
     rules = load("slots.toml")
     if words.isdisjoint(rules.words) and not any(spoken(text, words)):
         return []
@@ -95,34 +59,34 @@ def slots_of(clause: str) -> list[Slot]:
 
 def is_danger(clause: str) -> bool:
     """Whether a clause states what endangers somebody if it is overlooked: an allergy, a drug."""
-    text = plain(" ".join(clause[:MOST_CHARS].split()))
-    words = words_of(text)
+    _, text, words = heard(clause)
     rules = load("slots.toml")
     if text.endswith(("?", "？")) or _is(rules, "hedge", text) or _is(rules, "joke", text):
         return False
-    return any(language.find("danger", text, words) for language in spoken(text, words))
+    return any(each.find("danger", text, words) for each in spoken(text, words))
 
 
 def is_for_now(clause: str) -> bool:
     """Whether a clause says that something holds for a short time only."""
-    text = plain(" ".join(clause[:MOST_CHARS].split()))
-    text = load("slots.toml").setting("begins").sub("", text)
-    words = words_of(text)
-    return _is(load("slots.toml"), "for_now", text) or any(
-        language.find("one_off", text, words) for language in spoken(text, words)
+    rules, (_, whole, words) = load("slots.toml"), heard(clause)
+    text = rules.setting("begins").sub("", whole)
+    if text != whole:
+        words = words_of(text)
+    return _is(rules, "for_now", text) or any(
+        each.find("one_off", text, words) for each in spoken(text, words)
     )
 
 
 def was_for_then(clause: str) -> bool:
     """Whether a clause held for one conversation or task only: "just for this recipe"."""
-    text = plain(" ".join(clause[:MOST_CHARS].split()))
+    _, text, _ = heard(clause)
     return _is(load("slots.toml"), "for_then", text)
 
 
 def _stated(
     rules: Wordings, clause: str, text: str, words: frozenset[str]
 ) -> Iterator[tuple[str, str]]:
-    for key in rules.names():
+    for key in rules.rows:
         found = rules.find(key, text, words)
         if found and found["about"]:
             before = rules.setting("own_doubt").sub("", text[: found.end("about")])

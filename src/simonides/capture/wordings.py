@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 from simonides.text.patterns import PatternSet
 
@@ -35,11 +35,7 @@ _TOKEN = re.compile(r"\\.|\[(?:\\.|[^\]])+\]|\(\?<?[=!]|(?:[*+?]|\{[\d,]+\})[+?]
 _LOOSE = {r"\b": "", r"\w": r"[\pL\pN_]", r"\W": r"[^\pL\pN_]", r"\d": r"\pN"}
 
 
-def _base(code: int) -> str:
-    return unicodedata.normalize("NFD", chr(code))[0]
-
-
-_PLAIN = {code: _base(code) for code in range(0xC0, 0x250)} | {
+_PLAIN = {code: unicodedata.normalize("NFD", chr(code))[0] for code in range(0xC0, 0x250)} | {
     ord(mark): plain for mark, plain in zip("’‘“”ёЁ\u00a0", "''\"\"еЕ ", strict=True)
 }
 """One character for one, so that positions in a text stay the same."""
@@ -52,68 +48,47 @@ _WHOLE = {"im": "i'm", "ive": "i've", "lets": "let's", **{f"{v}nt": f"{v}n't" fo
 _CONTRACTED = re.compile(rf"\b((?:{'|'.join(_VERBS)})n|i|let)'(t|m|ve|s)\b")
 
 
-class Wording(NamedTuple):
-    """A pattern, a sentence that it fits, and what the sentence is about."""
-
-    pattern: re.Pattern[str]
-    case: str
-    about: str
-
-
 class Wordings:
     """The content of one data file: named lists of wordings, and settings.
 
     Attributes:
+        table: The whole file.
+        rows: The rows of each list: pattern, sentence, and what the sentence is about.
         words: Words of which a text must hold one; single characters for Chinese and Japanese.
     """
 
     def __init__(self, table: Mapping[str, Any]) -> None:
-        self._table = table
+        self.table = table
+        self.rows: Mapping[str, list[list[str]]] = table["wordings"]
         self._parts: dict[str, str] = {}
-        for name, part in table.get("parts", {}).items():
+        for name, part in table.get("parts", {}).items():  # a part may name those before it
             self._parts[name] = self._expanded(part)
         self._needs = {name: frozenset(plain(w).split()) for name, w in table["needs"].items()}
         self.words = frozenset[str]().union(*self._needs.values())
-        self._compiled: dict[str, list[Wording]] = {}
         self._filters: dict[str, PatternSet] = {}
         self._patterns: dict[str, re.Pattern[str]] = {}
-
-    def of(self, name: str) -> list[Wording]:
-        """Return the wordings of a list; none for a list that the file lacks."""
-        if name not in self._compiled:
-            rows = self._table["wordings"].get(name, [])
-            self._compiled[name] = [
-                Wording(self._pattern(row[0]), row[1], row[2] if len(row) > 2 else "")
-                for row in rows
-            ]
-        return self._compiled[name]
 
     def find(self, name: str, text: str, words: frozenset[str]) -> re.Match[str] | None:
         """Return the match of the first wording of a list that fits, if its words are there."""
         needs = self._needs.get(name)
         if needs and words.isdisjoint(needs):
             return None
-        return next(self._matches(name, text), None)
+        rows = self.rows.get(name, [])
+        if name not in self._filters:
+            self._filters[name] = PatternSet([_loose(self._expanded(row[0])) for row in rows])
+        for number in self._filters[name].in_text(text):
+            if found := self.pattern(rows[number][0]).search(text):
+                return found
+        return None
 
     def setting(self, name: str) -> re.Pattern[str]:
         """Return a pattern that stands outside the lists; one that fits nothing if it is absent."""
-        return self._pattern(self._table.get(name, "(?!)"))
+        return self.pattern(self.table.get(name, "(?!)"))
 
-    def names(self) -> list[str]:
-        """Return the names of the lists."""
-        return list(self._table["wordings"])
-
-    def _matches(self, name: str, text: str) -> Iterator[re.Match[str]]:
-        rows = self._table["wordings"].get(name, [])
-        if name not in self._filters:
-            self._filters[name] = PatternSet([_loose(self._expanded(row[0])) for row in rows])
-        for row in self._filters[name].in_text(text):
-            if found := self._pattern(rows[row][0]).search(text):
-                yield found
-
-    def _pattern(self, pattern: str) -> re.Pattern[str]:
+    def pattern(self, pattern: str) -> re.Pattern[str]:
+        """Return a pattern of the file, compiled on first use."""
         if pattern not in self._patterns:
-            flags = 0 if self._table.get("keeps_case", False) else re.IGNORECASE
+            flags = 0 if self.table.get("keeps_case", False) else re.IGNORECASE
             self._patterns[pattern] = re.compile(self._expanded(pattern), flags)
         return self._patterns[pattern]
 
@@ -143,6 +118,13 @@ def _loose(pattern: str) -> str:
 def plain(text: str) -> str:
     """Return a text without accents and typographic quotes, position for position."""
     return text.translate(_PLAIN)
+
+
+def heard(clause: str) -> tuple[str, str, frozenset[str]]:
+    """Return what is read of a clause: its text in one line, the same plain, and its words."""
+    clause = " ".join(clause[:MOST_CHARS].split())
+    text = plain(clause)
+    return clause, text, words_of(text)
 
 
 def words_of(text: str) -> frozenset[str]:

@@ -12,11 +12,13 @@ import math
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
+
+Units = NDArray[np.uint32]
+"""Hashes of characters or words, or numbers of the texts that hold them."""
 
 _BUCKET_BITS = 19
 BUCKETS = 1 << _BUCKET_BITS
@@ -40,8 +42,6 @@ def probabilities(texts: Sequence[str]) -> list[float]:
     Args:
         texts: In lower case; at least one and at most `MAX_TEXTS`.
     """
-    import numpy as np
-
     weights, manifest = _model()
     rows, columns = _features([" ".join(text.translate(_DIGITS).split()) for text in texts])
     counts = np.bincount(rows, minlength=len(texts))
@@ -63,8 +63,6 @@ def threshold(size: float) -> float:
 
 @cache
 def _model() -> tuple[NDArray[np.int8], dict[str, Any]]:
-    import numpy as np
-
     place = files("simonides.hygiene") / "weights"
     with (place / "weights.npy").open("rb") as stream:
         weights = np.load(stream, allow_pickle=False)
@@ -73,8 +71,6 @@ def _model() -> tuple[NDArray[np.int8], dict[str, Any]]:
 
 def _features(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the features of texts, each once for a text: numbers of texts, and of features."""
-    import numpy as np
-
     joined = "".join(f" {text} " for text in texts)
     codes = np.frombuffer(joined.encode("utf-32-le", "replace"), np.uint32)
     lengths = [len(text) + 2 for text in texts]
@@ -96,35 +92,25 @@ def _features(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64
     return found >> _BUCKET_BITS, found & (BUCKETS - 1)
 
 
-def _words(
-    codes: NDArray[np.uint32], spread: NDArray[np.uint32], owners: NDArray[np.uint32]
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+def _words(codes: Units, spread: Units, owners: Units) -> tuple[Units, Units]:
     """Return a hash of each word, and the text that holds it."""
-    import numpy as np
-
     # Letters of ASCII in lower case, digits, apostrophe, low line, and all beyond ASCII.
     inside = (codes >= 0x80) | ((codes >= 97) & (codes <= 122)) | ((codes >= 48) & (codes <= 57))
     places = np.flatnonzero(inside | (codes == 39) | (codes == 95))
-    if not len(places):
-        return places.astype(np.uint32), places.astype(np.uint32)
     opens = np.ones(len(places), np.bool_)
     np.not_equal(places[1:] - places[:-1], 1, out=opens[1:])
     firsts = np.flatnonzero(opens)
     # A letter counts by its place in the word; otherwise "on" and "no" would be equal.
     at = places - places[firsts][np.cumsum(opens) - 1]
-    placed = spread[places] * (
-        at.astype(np.uint32) * np.uint32(_STEP) * np.uint32(2) + np.uint32(1)
-    )
+    placed = spread[places] * (at.astype(np.uint32) * np.uint32(2 * _STEP & 0xFFFFFFFF) + 1)
     placed ^= placed >> np.uint32(13)
     return np.add.reduceat(placed, firsts, dtype=np.uint32), owners[places[firsts]]
 
 
 def _runs(
-    units: NDArray[np.uint32], owners: NDArray[np.uint32], lengths: Sequence[int], *, salt: int
-) -> list[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
+    units: Units, owners: Units, lengths: Sequence[int], *, salt: int
+) -> list[tuple[Units, Units]]:
     """Return for each length the hashes of the runs of units within one text, and these texts."""
-    import numpy as np
-
     runs = []
     rolled = units
     for length in range(1, min(max(lengths), len(units)) + 1):

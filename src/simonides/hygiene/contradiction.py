@@ -57,10 +57,8 @@ def _give_other_values(one: str, other: str) -> bool:
     most = min(len(mine), len(theirs))
     first = next((n for n in range(most) if mine[n] != theirs[n]), most)
     last = next((n for n in range(most - first) if mine[-n - 1] != theirs[-n - 1]), most - first)
-    lead, values = (
-        mine[:first],
-        (mine[first : len(mine) - last], theirs[first : len(theirs) - last]),
-    )
+    lead = mine[:first]
+    values = mine[first : len(mine) - last], theirs[first : len(theirs) - last]
     if len(lead) < 2 or _BEING.isdisjoint(lead) or not all(values):
         return False
     kinds = [_kind(text, value) for text, value in zip((one, other), values, strict=True)]

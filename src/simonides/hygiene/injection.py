@@ -43,19 +43,6 @@ _HIDDEN = (
 _MIXED = r"[A-Za-z][\x{370}-\x{52f}]+[A-Za-z]"
 _BASE64 = r"[A-Za-z0-9+/_-]{24,}={0,2}"
 
-# Letters of other scripts that look like a Latin one: the part of Unicode's confusables that occurs
-# in disguised texts.
-_CONFUSABLES = {
-    ord(other): latin
-    for latin, others in {
-        "a": "аαɑ", "b": "ьъʙβв", "c": "сϲ", "d": "ԁɗ", "e": "еєεҽ", "g": "ɡԍ", "h": "һ",
-        "i": "іιїıɩ", "j": "јʝ", "k": "кκ", "l": "ӏʟ", "m": "м", "n": "пηɴ", "o": "оοօσө",
-        "p": "рρ", "q": "ԛ", "r": "гʀ", "s": "ѕꜱ", "t": "тτ", "u": "υսц", "v": "ѵν", "w": "ѡωԝш",
-        "x": "хχ", "y": "уγү", "z": "ᴢ", "3": "зҙ",
-    }.items()
-    for other in others
-}  # fmt: skip
-
 
 def find_injection(text: str) -> str | None:
     """Return why a text looks like a command to a model, or None; in time linear in the text.
@@ -68,7 +55,7 @@ def find_injection(text: str) -> str | None:
     if not text.isascii() and _has_hidden(text):
         return "hidden_characters"
     views = [_plain(text), *islice(map(_plain, _decoded(text)), _MAX_DECODED)]
-    patterns, reasons = _rules()
+    patterns, reasons, _ = _rules()
     matched = [number for view in views for number in patterns.in_text(view)]
     if matched:
         return reasons[min(matched)]
@@ -87,11 +74,11 @@ def _plain(text: str) -> str:
     if text.isascii():
         return text.lower()
     visible = readings(text)
-    text = (visible[-1].text if visible else text).lower()
+    text = (visible[-1][0] if visible else text).lower()
     folded = {ord(char): _folded(char) for char in set(text) if not char.isascii()}
     if folded:
         text = text.translate(folded)
-    return text.translate(_CONFUSABLES) if any(spans(_MIXED, text)) else text
+    return text.translate(_rules()[2]) if any(spans(_MIXED, text)) else text
 
 
 def _folded(char: str) -> str:
@@ -112,17 +99,20 @@ def _decoded(text: str) -> Iterator[str]:
 
 
 @cache
-def _rules() -> tuple[PatternSet, list[str]]:
+def _rules() -> tuple[PatternSet, list[str], dict[int, str]]:
+    """Return the patterns, the reason of each, and letters with the Latin one they look like."""
     table = tomllib.loads((files("simonides.hygiene") / "injection.toml").read_text("utf-8"))
-    words = table["words"].items()
     patterns, reasons = [], []
     for rule in table["rule"]:
         for pattern in rule["patterns"]:
-            for name, alternatives in words:
+            for name, alternatives in table["words"].items():
                 pattern = pattern.replace(f"<{name}>", f"(?:{alternatives})")
             patterns.append(pattern)
             reasons.append(rule["reason"])
-    return PatternSet(patterns), reasons
+    letters = {
+        ord(other): latin for latin, others in table["confusables"].items() for other in others
+    }
+    return PatternSet(patterns), reasons, letters
 
 
 def _is_instruction(text: str) -> bool:

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
-from types import MappingProxyType
 from typing import Any
 
 from simonides.hygiene.rules import Check, Finding, Rules, is_standalone
@@ -21,23 +20,6 @@ _MIN_DIGITS, _MAX_DIGITS = 7, 15
 
 _MAX_NAME, _MAX_DOMAIN = 64, 255
 """Characters of an e-mail address (RFC 5321, 4.5.3.1)."""
-
-# Endings of files: "icon@2x.png" is no address.
-_FILES = frozenset(
-    "png jpg jpeg gif svg webp py js ts tsx md txt json yaml yml lock css html toml".split()
-)
-# A number right after one of these is no phone number.
-_OTHER_NUMBER = (
-    r"(?i)\b(?:ports?|versions?|v|isbn|orders?|invoice|id|ids|ticket|flight|lines?|issue|pr|pages?"
-    r"|room|years?|since|build|ref|reference|sku|date|from|rows?|case|account|card|serial|limit"
-    r"|tracking|commit|bug|step|chapter|section|zip|postcode|codes?|pin|range|between|timestamp"
-    r"|width|height|size|count|total|max|min|of|has|with)"
-    r"(?: (?:is|was|number|no\.?|nr\.?|numbers))?[ :#]{0,3}$"
-)
-_DATE = (
-    r"^(?:(?:19|20)\d{2}[ .\-/]\d{1,2}[ .\-/]\d{1,2}|\d{1,2}[ .\-/]\d{1,2}[ .\-/](?:19|20)\d{2}"
-    r"|(?:19|20)\d{2} ?- ?(?:19|20)\d{2}$)"
-)
 
 
 def find_personal(text: str) -> tuple[Finding, ...]:
@@ -74,16 +56,12 @@ def _is_valid(module: str, number: str) -> bool:
         return True
 
 
-def _is_document(text: str, start: int, end: int) -> bool:
-    return sum(map(str.isdigit, text[start:end])) >= 4
-
-
 def _is_email(text: str, start: int, end: int) -> bool:
     name, _, domain = text[start:end].rpartition("@")
     if len(name) > _MAX_NAME or len(domain) > _MAX_DOMAIN:
         return False
     # "git@github.com:org/x" is a repository.
-    return name != "git" and domain.rpartition(".")[2].lower() not in _FILES
+    return name != "git" and domain.rpartition(".")[2].lower() not in _rules().table["files"]
 
 
 def _is_international(text: str, start: int, end: int) -> bool:
@@ -104,9 +82,9 @@ def _is_phone(text: str, start: int, end: int) -> bool:
     digits = sum(map(str.isdigit, number.partition("x")[0]))
     if not _MIN_DIGITS <= digits <= _MAX_DIGITS or not is_standalone(text, start, end):
         return False
-    if any(spans(_DATE, number)) or _is_series(number):
+    if any(spans(_rules().table["date"], number)) or _is_series(number):
         return False
-    return not any(spans(_OTHER_NUMBER, text[max(0, start - 40) : start]))
+    return not any(spans(_rules().table["other_number"], text[max(0, start - 40) : start]))
 
 
 def _is_series(number: str) -> bool:
@@ -115,13 +93,11 @@ def _is_series(number: str) -> bool:
     return len(groups) > 2 and len({after - before for before, after in pairwise(groups)}) == 1
 
 
-_CHECKS: Mapping[str | None, Check] = MappingProxyType(
-    {
-        None: lambda text, start, end: True,
-        "standalone": is_standalone,
-        "document": _is_document,
-        "email": _is_email,
-        "international": _is_international,
-        "phone": _is_phone,
-    }
-)
+_CHECKS: Mapping[str | None, Check] = {
+    None: lambda text, start, end: True,
+    "standalone": is_standalone,
+    "document": lambda text, start, end: sum(map(str.isdigit, text[start:end])) >= 4,
+    "email": _is_email,
+    "international": _is_international,
+    "phone": _is_phone,
+}

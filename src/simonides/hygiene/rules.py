@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from simonides.text.patterns import PatternSet, encoded, escaped, spans
 
@@ -26,30 +26,12 @@ _TAGS = range(0xE0000, 0xE0080)
 _PRINTABLE_TAGS = range(0xE0020, 0xE007F)
 
 
-class Reading(NamedTuple):
-    """A text without invisible characters.
+def readings(text: str) -> list[tuple[str, set[str]]]:
+    """Return the readings of a text without invisible characters, each with those that it lacks.
 
-    Attributes:
-        text: The reading.
-        original: The text that it was made from.
-        table: What was replaced; an empty replacement removes a character.
-    """
-
-    text: str
-    original: str
-    table: dict[int, str]
-
-    def places(self) -> list[int]:
-        """Return the position in the original of each character of the reading."""
-        removed = {chr(code) for code, replacement in self.table.items() if not replacement}
-        return [at for at, char in enumerate(self.original) if char not in removed]
-
-
-def readings(text: str) -> list[Reading]:
-    """Return the readings of a text without invisible characters; none if it has none.
-
-    Unicode tag characters may pad a token or spell it. A text with tags therefore has two readings:
-    without the tags, and with the ASCII characters that they encode, which comes last.
+    A text that has none has no readings. Unicode tag characters may pad a token or spell it. A text
+    with tags therefore has two readings: without the tags, and with the ASCII characters that they
+    encode, which comes last.
     """
     if text.isascii():
         return []
@@ -59,8 +41,11 @@ def readings(text: str) -> list[Reading]:
     if not removed:
         return []
     spelled = {code: chr(code - _TAGS.start) for code in tags if code in _PRINTABLE_TAGS}
-    tables = [removed, removed | spelled] if spelled else [removed]
-    return [Reading(_replaced(text, table), text, table) for table in tables]
+    found = []
+    for table in [removed, removed | spelled] if spelled else [removed]:
+        lacking = {chr(code) for code, replacement in table.items() if not replacement}
+        found.append((_replaced(text, table), lacking))
+    return found
 
 
 def _replaced(text: str, table: dict[int, str]) -> str:
@@ -95,29 +80,26 @@ class Finding:
     severe: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    name: str
-    hint: str
-    pattern: str
-    group: int
-    severe: bool
-    check: Check
-
-
 class Rules:
     """The rules of one detector; of two overlapping matches in a text the earlier rule counts."""
 
     def __init__(self, file: str, check_of: Callable[[Mapping[str, Any]], Check]) -> None:
-        """Read the rules from a file beside this module.
+        """Read the rules from a file beside this module; `table` is the whole file.
 
         Args:
             file: Name of the TOML file.
             check_of: Gives the check of a row.
         """
-        table = tomllib.loads((files("simonides.hygiene") / file).read_text("utf-8"))
-        self._rules = [_rule(row, check_of(row)) for row in table["rule"]]
-        self._hints = PatternSet([rule.hint for rule in self._rules])
+        self.table = tomllib.loads((files("simonides.hygiene") / file).read_text("utf-8"))
+        rows = self.table["rule"]
+        self._rules = [
+            (row["name"], row["pattern"], int("(?P<it>" in row["pattern"]),
+             row.get("severe", True), check_of(row))
+            for row in rows
+        ]  # fmt: skip
+        self._hints = PatternSet(
+            [row.get("hint") or "|".join(map(escaped, row["keywords"])) for row in rows]
+        )
 
     def find(self, text: str) -> tuple[Finding, ...]:
         """Return the findings by position, without overlap, in time linear in the text.
@@ -125,9 +107,9 @@ class Rules:
         Invisible characters do not hide a finding; its span includes them.
         """
         found = self._in_reading(text)
-        for reading in readings(text):
-            if inside := self._in_reading(reading.text):
-                at = reading.places()
+        for reading, lacking in readings(text):
+            if inside := self._in_reading(reading):
+                at = [place for place, char in enumerate(text) if char not in lacking]
                 found += [replace(f, start=at[f.start], end=at[f.end - 1] + 1) for f in inside]
         return _merged(found) if found else ()
 
@@ -140,23 +122,16 @@ class Rules:
         covered = bytearray(len(text))
         left = MAX_MATCHES
         for number in hinted:
-            rule = self._rules[number]
-            places = list(islice(spans(rule.pattern, data, group=rule.group), left + 1))
+            name, pattern, group, severe, check = self._rules[number]
+            places = list(islice(spans(pattern, data, group=group), left + 1))
             if len(places) > left:
-                return [Finding(rule.name, 0, len(text), rule.severe)]
+                return [Finding(name, 0, len(text), severe)]
             left -= len(places)
             for start, end in places:
-                if covered.find(1, start, end) < 0 and rule.check(text, start, end):
+                if covered.find(1, start, end) < 0 and check(text, start, end):
                     covered[start:end] = b"\1" * (end - start)
-                    found.append(Finding(rule.name, start, end, rule.severe))
+                    found.append(Finding(name, start, end, severe))
         return found
-
-
-def _rule(row: Mapping[str, Any], check: Check) -> _Rule:
-    return _Rule(
-        row["name"], row.get("hint") or "|".join(map(escaped, row["keywords"])), row["pattern"],
-        int("(?P<it>" in row["pattern"]), row.get("severe", True), check,
-    )  # fmt: skip
 
 
 def _merged(found: Iterable[Finding]) -> tuple[Finding, ...]:

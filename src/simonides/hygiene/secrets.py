@@ -13,7 +13,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache
-from types import MappingProxyType
 from typing import Any
 
 from simonides.hygiene.rules import Check, Finding, Rules, is_standalone
@@ -92,9 +91,9 @@ def _is_placeholder(text: str) -> bool:
     low = text.lower().strip("\"'`<>[]{}()")
     if not low or low in _PLACEHOLDERS or text.startswith(("$", "%", "{", "[")):
         return True
-    if any(mark in text for mark in _TEMPLATE_MARKS):
-        return True
-    return "xxxx" in low or "example" in low or len(set(low)) < 3
+    return any(mark in text for mark in _TEMPLATE_MARKS) or (
+        "xxxx" in low or "example" in low or len(set(low)) < 3
+    )
 
 
 def _is_password(text: str) -> bool:
@@ -166,17 +165,15 @@ def _changes_case(text: str) -> bool:
     return any(map(str.isupper, text[1:])) and any(map(str.islower, text[1:]))
 
 
-_CHECKS: Mapping[str | None, Callable[[str], bool]] = MappingProxyType(
-    {
-        None: lambda text: True,
-        "jwt": _is_jwt,
-        "luhn": _passes_luhn,
-        "no_example": lambda text: "EXAMPLE" not in text,
-        "has_digit": _has_digit,
-        "random": _is_random,
-        "not_placeholder": lambda text: not _is_placeholder(text),
-        "password": _is_password,
-        "spoken": _is_spoken_password,
-        "value": _is_header_value,
-    }
-)
+_CHECKS: Mapping[str | None, Callable[[str], bool]] = {
+    None: lambda text: True,
+    "jwt": _is_jwt,
+    "luhn": _passes_luhn,
+    "no_example": lambda text: "EXAMPLE" not in text,
+    "has_digit": _has_digit,
+    "random": _is_random,
+    "not_placeholder": lambda text: not _is_placeholder(text),
+    "password": _is_password,
+    "spoken": _is_spoken_password,
+    "value": _is_header_value,
+}

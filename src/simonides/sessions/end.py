@@ -242,7 +242,7 @@ class Ending:
             dropped = [entry for entry in held if is_last and entry not in found]
             for entry in found + dropped:
                 reason = "no_support" if entry in dropped else "supported"
-                queue.take(tx, entry, EventType.REVIEWED, reason)
+                tx.remove("pending", entry.id, EventType.REVIEWED, reason)
             self._said(promoted=tuple(outcomes), dropped=len(dropped))
 
         return store

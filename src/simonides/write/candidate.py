@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from simonides.core.clock import DAY_MS, to_datetime, to_ms
+from pydantic_core import to_jsonable_python
+
+from simonides.core.clock import DAY_MS, to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, shown
 from simonides.core.policy import Category, Policy
@@ -41,6 +42,7 @@ class Candidate:
     """A proposed memory.
 
     Attributes:
+        draft: What the caller asked for; what is resolved or changed stands beside it.
         scope: Where it is to be stored.
         place: The group of memories that it is compared with.
         category: Name of its category.
@@ -51,13 +53,13 @@ class Candidate:
         valid_from: Since when it is true, in milliseconds, or None.
         valid_to: Until when, exclusive, or None.
         ttl_ms: The caller's lifetime in milliseconds, or None for the category's.
-        request: The whole draft as text, where it has an idempotency key.
         hash: SHA-256 of the normalised content.
         analysed: Terms and marks for the index.
         parents: The memories that it was derived from.
         Further fields are as in `Draft`.
     """
 
+    draft: Draft
     scope: Scope
     place: Place
     content: str
@@ -73,21 +75,13 @@ class Candidate:
     tags: tuple[str, ...]
     metadata: str | None
     triple: Triple | None
-    quote: str | None
-    origin: str | None
-    depends_on: tuple[str, ...]
-    speaker: str | None
-    role: str | None
     session: str | None
     position: int | None
-    message_id: str | None
     valid_from: int | None
     valid_to: int | None
     ttl_ms: int | None
     pinned: bool
     timeless: bool
-    idempotency_key: str | None
-    request: str
     hash: str
     analysed: Analysed
     parents: tuple[Record, ...] = ()
@@ -104,14 +98,15 @@ class Candidate:
 
     def statements(self) -> tuple[str, ...]:
         """Return every text beside the content that says something."""
-        found = (self.key, self.metadata, self.quote, *(self.triple or ()), *self.tags)
+        found = (self.key, self.metadata, self.draft.quote, *(self.triple or ()), *self.tags)
         return tuple(text for text in found if text)
 
     def names(self) -> tuple[str, ...]:
         """Return every text that only names something, such as its session."""
+        draft = self.draft
         found = (
-            self.origin, self.speaker, self.role, self.session, self.message_id,
-            self.idempotency_key, *self.depends_on,
+            draft.origin, draft.speaker, draft.role, self.session, draft.message_id,
+            draft.idempotency_key, *draft.depends_on,
         )  # fmt: skip
         return tuple(text for text in found if text)
 
@@ -121,15 +116,9 @@ class Candidate:
             self,
             content=content,
             hash=content_hash(content),
-            analysed=_analysed(content, self.speaker, self.key, self.tags, self.category),
+            analysed=_analysed(content, self.draft.speaker, self.key, self.tags, self.category),
         )
 
-
-_SAME = (
-    "content key tags quote origin depends_on speaker role message_id pinned timeless "
-    "idempotency_key"
-).split()
-"""Fields that are as the draft has them."""
 
 _NO_RULES = Category()
 """For a memory whose category is no longer in the policy."""
@@ -173,7 +162,8 @@ def candidate_of(
     _check_size("metadata", metadata or "", policy.callers.max_metadata_bytes)
     if draft.key is not None:
         _check_key(draft.key, policy)
-    parents = _parents(engine, who, draft.parents)
+    reach = readable(engine, who) if draft.parents else []
+    parents = tuple(find(engine, who, id, reach) for id in draft.parents)
     own = Label(source.trust, Sensitivity(draft.sensitivity), draft.audience)
     label = join([own, *(parent.label for parent in parents)]) if parents else own
     purpose = draft.purpose if draft.purpose is not None else who.purpose
@@ -181,7 +171,8 @@ def candidate_of(
     if draft.valid_to is not None and at is not None and draft.valid_to <= at:
         raise InvalidInput("valid_to", "must be later than valid_from")
     return Candidate(
-        **{name: getattr(draft, name) for name in _SAME}, scope=scope,
+        draft=draft, content=draft.content, key=draft.key, tags=draft.tags, pinned=draft.pinned,
+        timeless=draft.timeless, scope=scope,
         place=Place(scope.task, label.audience, purpose), kind=kind, category=category,
         names_category=draft.category is not None or makes_turn, policy=policy, source=source,
         label=label,
@@ -192,7 +183,6 @@ def candidate_of(
         valid_from=None if at is None else to_ms(at),
         valid_to=None if draft.valid_to is None else to_ms(draft.valid_to),
         ttl_ms=None if draft.ttl_days is None else round(draft.ttl_days * DAY_MS),
-        request="" if draft.idempotency_key is None else f"{scope.path} {purpose} {draft!r}",
         hash=content_hash(draft.content),
         analysed=_analysed(draft.content, draft.speaker, draft.key, draft.tags, category),
         parents=parents,
@@ -200,18 +190,13 @@ def candidate_of(
 
 
 def draft_fields(candidate: Candidate) -> dict[str, Any]:
-    """Return the fields of a draft that makes a candidate again, JSON-ready."""
-    same = [*_SAME, "kind", "source", "confidence", "importance", "session"]
-    fields = {name: getattr(candidate, name) for name in same}
-    label, ttl = candidate.label, candidate.ttl_ms
-    times = {name: getattr(candidate, name) for name in ("valid_from", "valid_to")}
-    fields |= {name: to_datetime(at).isoformat() for name, at in times.items() if at is not None}
+    """Return the fields of a draft that makes a candidate again, JSON-ready: resolved, masked."""
+    label, place = candidate.label, candidate.place
+    fields: dict[str, Any] = to_jsonable_python(candidate.draft)
     return fields | {
-        "category": candidate.category, "scope": candidate.scope.path,
-        "sensitivity": label.sensitivity.value, "audience": label.audience,
-        "purpose": candidate.place.purpose, "triple": candidate.triple,
-        "metadata": json.loads(candidate.metadata) if candidate.metadata else None,
-        "ttl_days": None if ttl is None else ttl / DAY_MS,
+        "content": candidate.content, "category": candidate.category, "kind": candidate.kind,
+        "scope": candidate.scope.path, "session": candidate.session, "position": candidate.position,
+        "sensitivity": label.sensitivity, "audience": label.audience, "purpose": place.purpose,
         "parents": [parent.id for parent in candidate.parents], "idempotency_key": None,
     }  # fmt: skip
 
@@ -297,10 +282,3 @@ def _check_key(key: str, policy: Policy) -> None:
         raise InvalidInput("key", problem)
     if looks_like_id(key):
         raise InvalidInput("key", f"{shown(key)} looks like an id; use a word")
-
-
-def _parents(engine: Engine, who: Principal, ids: Sequence[str]) -> tuple[Record, ...]:
-    if not ids:
-        return ()
-    reach = readable(engine, who)
-    return tuple(find(engine, who, id, reach) for id in ids)

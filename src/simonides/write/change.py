@@ -13,12 +13,12 @@ from simonides.core.policy import Category
 from simonides.core.record import Draft, Record, Source
 from simonides.core.scope import Principal
 from simonides.govern.rights import check_writable, named_scope
-from simonides.recall.lookup import name_of, own, versions
+from simonides.recall.lookup import name_of, own
 from simonides.storage.rows import MemoryRow, id_bytes, record_of
 from simonides.storage.transaction import Transaction
 from simonides.write.candidate import candidate_of_record
-from simonides.write.gates import Turn, refused, store_correction
-from simonides.write.judge import Commit, Drop, judge, judge_approved
+from simonides.write.gates import Turn, insert, refused
+from simonides.write.judge import Drop, judge, judge_approved
 from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import changed_version, index_row, owner_turn, renewed
 
@@ -42,13 +42,13 @@ def correct(
     """
     given: dict[str, Any] = {"pinned": pinned, "importance": importance, "quote": quote}
     fields = {name: value for name, value in given.items() if value is not None}
-    ends: dict[str, Any] = _end_of(engine, expires)
+    cells: dict[str, Any] = _end_of(engine, expires)
     standing = own(engine, who, which)
     if content is None:
-        if quote is not None or not (fields or ends):
+        if quote is not None or not (fields or cells):
             problem = "name what is to change: content, pinned, importance or expires"
             raise InvalidInput("content", problem)
-        draft, cells = Draft("checked", **fields), dict(ends)
+        draft = Draft("checked", **fields)
         if pinned is not None:
             cells["pinned"] = int(draft.pinned)
         if importance is not None:
@@ -56,18 +56,16 @@ def correct(
         return _adjust(engine, who, which, standing, cells)
     fields |= {"content": content, "source": Source.USER_CORRECTION}
     judged = judge_approved(candidate_of_record(engine, who, standing, standing.scope, fields))
-    vectors = vectors_of(engine, [judged.candidate]) if isinstance(judged, Commit) else []
+    if isinstance(judged, Drop):
+        with owner_turn(engine, standing.owner, who.name) as (tx, _):
+            return refused(tx, judged)
+    [vector] = vectors_of(engine, [judged.candidate])
     with owner_turn(engine, standing.owner, who.name) as (tx, index):
-        match judged:
-            case Drop():
-                return refused(tx, judged)
-            case Commit():
-                row = _in_force(tx, standing, which)
-                kept = {"parents": row["parents"]}
-                if row["ttl"] is not None:
-                    kept |= {name: row[name] for name in ("ttl", "hard_expires_at")}
-                turn = Turn(tx, index, engine.indexes.embedder)
-                return store_correction(turn, judged, vectors[0], row, {**kept, **ends})
+        row = _in_force(tx, standing, which)
+        kept = ("parents",) if row["ttl"] is None else ("parents", "ttl", "hard_expires_at")
+        cells = {name: row[name] for name in kept} | cells
+        turn = Turn(tx, index, engine.indexes.embedder)
+        return insert(turn, judged, vector, row, OutcomeKind.SUPERSEDED, cells)
 
 
 def _end_of(engine: Engine, expires: Any) -> dict[str, int | None]:
@@ -148,8 +146,7 @@ def promote(engine: Engine, who: Principal, which: object, to: str = "org") -> O
 
 def _in_force(tx: Transaction, standing: Record, which: object) -> MemoryRow:
     """Return the row that is in force now of a memory that was found before the turn."""
-    rows = versions(tx.connection, tx.owner, id_bytes(standing.root))
-    for row in rows:
-        if row["known_to"] is None:
-            return row
-    raise NotFound(name_of(which))
+    row = tx.latest(id_bytes(standing.root))
+    if row is None or row["known_to"] is not None:
+        raise NotFound(name_of(which))
+    return row

@@ -18,7 +18,7 @@ from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
 from simonides.core.record import GAP, Record, id_text, is_gap
 from simonides.core.scope import Principal
 from simonides.models.embedder import embed
-from simonides.recall.index import OwnerIndex, analysed, quantise
+from simonides.recall.index import OwnerIndex, analysed
 from simonides.recall.lookup import name_of, own, versions
 from simonides.recall.view import View
 from simonides.storage import statements
@@ -27,19 +27,16 @@ from simonides.storage.transaction import Transaction
 from simonides.text.analyse import analyse, is_latin
 from simonides.text.statement import content_hash, read
 from simonides.write import queue
-from simonides.write.turn import bury, changed_version, index_row, owner_turn
+from simonides.write.turn import Vector, bury, changed_version, index_row, owner_turn, vector_cells
 
 MOST_TERMS = 24
 """Terms of a statement that is looked for in turns; a longer one is a text of its own. Chosen."""
 
-_AS_SPEAKER = tuple(
-    (re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), word)
-    for pattern, word in (
-        ("you are|you're|(?:the )?user is", "I'm"),
-        ("your|(?:the )?user's", "my"),
-        ("you|(?:the )?user", "I"),
-    )
-)
+_AS_SPEAKER = {
+    "I'm": re.compile(r"\b(?:you are|you're|(?:the )?user is)\b", re.IGNORECASE),
+    "my": re.compile(r"\b(?:your|(?:the )?user's)\b", re.IGNORECASE),
+    "I": re.compile(r"\b(?:you|(?:the )?user)\b", re.IGNORECASE),
+}
 """How a sentence about the user reads as the user's own."""
 
 _PERSONS = frozenset("i my me we our he his she her they their".split())
@@ -72,7 +69,12 @@ def _forgotten(engine: Engine, who: Principal, standing: Record, which: object) 
     root = id_bytes(standing.root)
     # Copies go first: after a crash the original is still there, and the caller asks again.
     for scope in standing.scope.ancestors:
-        if scope.owner != standing.owner and _has_children(engine, scope.owner, standing):
+        if scope.owner == standing.owner:
+            continue
+        params = {"owner": scope.owner, "parent_owner": standing.owner, "parent": root}
+        with engine.db.read(scope.owner) as connection:
+            has_copies = connection.one(statements.DERIVED, params) is not None
+        if has_copies:
             with engine.db.read(standing.owner) as connection:
                 ids = {id_text(row["id"]) for row in versions(connection, standing.owner, root)}
             with owner_turn(engine, scope.owner, who.name) as (tx, _):
@@ -87,12 +89,6 @@ def _forgotten(engine: Engine, who: Principal, standing: Record, which: object) 
         for redaction in redactions:
             redact(engine, tx, index, redaction, done)
     return events
-
-
-def _has_children(engine: Engine, owner: str, parent: Record) -> bool:
-    params = {"owner": owner, "parent_owner": parent.owner, "parent": id_bytes(parent.root)}
-    with engine.db.read(owner) as connection:
-        return connection.one(statements.DERIVED, params) is not None
 
 
 def forget_rows(tx: Transaction, rows: list[MemoryRow], done: set[bytes]) -> list[Event]:
@@ -144,7 +140,7 @@ class Redaction:
     row: MemoryRow
     content: str
     gone: tuple[str, ...]
-    vector: np.ndarray | None
+    vector: Vector
 
 
 class Saying(NamedTuple):
@@ -191,7 +187,7 @@ class Saying(NamedTuple):
 
 
 def _by_speaker(text: str) -> str:
-    for pattern, word in _AS_SPEAKER:
+    for word, pattern in _AS_SPEAKER.items():
         text = pattern.sub(word, text)
     return text
 
@@ -245,14 +241,12 @@ def _clauses(text: str) -> list[str]:
 def redacted(engine: Engine, row: MemoryRow, covers: Callable[[str], bool]) -> Redaction:
     """Return what is left of a turn without the clauses that are to go; without any, nothing."""
     content, gone = row["content"], []
-    for sentence in sentences(content):
-        for clause in clauses(sentence):
-            if covers(clause):
-                gone.append(clause)
-                content = content.replace(clause, GAP, 1)
+    for clause in filter(covers, _clauses(content)):
+        gone.append(clause)
+        content = content.replace(clause, GAP, 1)
     if not gone:  # what is to go is spread over its clauses
         gone, content = [row["content"]], GAP
-    vector = None
+    vector: Vector = None
     if engine.embedder is not None and row["vector"] is not None:
         [vector] = embed(engine.embedder, [content if is_latin(content) else ""])
     return Redaction(row, content, tuple(gone), vector)
@@ -275,11 +269,8 @@ def redact(
     found = analysed(redaction.content, speaker=row["speaker"], names=(), is_turn=True)
     cells = {
         "content": redaction.content, "hash": content_hash(redaction.content),
-        "terms": " ".join(found.terms), "marks": found.marks, "vector": None, "scale": None,
+        "terms": " ".join(found.terms), "marks": found.marks, **vector_cells(redaction.vector),
     }  # fmt: skip
-    if redaction.vector is not None:
-        quantised, steps = quantise(redaction.vector[None])
-        cells |= {"vector": quantised[0].tobytes(), "scale": float(steps[0])}
     for clause in redaction.gone:
         bury(tx, [{**row, "content": clause, "key": None}])
     changed = changed_version(tx, row, **cells)

@@ -16,18 +16,16 @@ same. Verbatim turns are identified by session and position instead, and pass no
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.errors import QuotaExceeded
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
-from simonides.core.policy import Eviction, Policy
-from simonides.core.record import Status, Trust
+from simonides.core.policy import Eviction
+from simonides.core.record import Status, Trust, id_text
 from simonides.hygiene.contradiction import contradict
 from simonides.recall.index import Floats, Ints, OwnerIndex
 from simonides.storage import statements
@@ -44,13 +42,7 @@ from simonides.text.statement import (
 from simonides.write import queue
 from simonides.write.candidate import Candidate, succeeding
 from simonides.write.judge import Commit, Drop, judge
-from simonides.write.turn import (
-    audience_text,
-    index_row,
-    link_parents,
-    new_version,
-    renewed,
-)
+from simonides.write.turn import Vector, index_row, link_parents, new_version, place_cells, renewed
 
 MOST_COMPARED = 8
 """Most statements whose texts are read and compared; chosen."""
@@ -75,7 +67,7 @@ class Turn:
     embedder: str | None
 
 
-def store(turn: Turn, commit: Commit, vector: NDArray[np.float32] | None) -> Outcome:
+def store(turn: Turn, commit: Commit, vector: Vector) -> Outcome:
     """Stage what becomes of a judged candidate, and return its outcome.
 
     Raises:
@@ -89,7 +81,9 @@ def store(turn: Turn, commit: Commit, vector: NDArray[np.float32] | None) -> Out
         same = old["hash"] == candidate.hash and same_figures(old["content"], candidate.content)
         return (_repeat if same else _conflict)(turn, commit, vector, old)
     slot = _in_slot(turn, commit)
-    multi_valued = bool(slot) and _is_multi_valued(candidate.policy, slot[0]["predicate"])
+    policy, predicate = candidate.policy, slot[0]["predicate"] if slot else None
+    is_declared = predicate in policy.functional_predicates
+    multi_valued = not is_declared and predicate in policy.multi_valued_predicates
     for row in slot:
         if candidate.triple is not None and row["object"] == candidate.triple.object:
             return _repeat(turn, commit, vector, row)
@@ -104,46 +98,22 @@ def store(turn: Turn, commit: Commit, vector: NDArray[np.float32] | None) -> Out
     if against is not None:
         return _against(turn, commit, vector, against)
     kind = OutcomeKind.COEXISTS if multi_valued else OutcomeKind.CREATED
-    return _insert(turn, commit, vector, None, kind)
-
-
-def store_correction(
-    turn: Turn,
-    commit: Commit,
-    vector: NDArray[np.float32] | None,
-    old: MemoryRow,
-    cells: Mapping[str, Any],
-) -> Outcome:
-    """Stage the next version of a memory, whatever it said before.
-
-    Args:
-        turn: The owner's turn.
-        commit: The judged correction.
-        vector: Of its text.
-        old: The version in force.
-        cells: Further columns to change, for example ``pinned``.
-    """
-    return _insert(turn, commit, vector, old, OutcomeKind.SUPERSEDED, cells)
+    return insert(turn, commit, vector, None, kind)
 
 
 # -- what is there ---------------------------------------------------------------------------------
 
 
-def _in_force(turn: Turn, id: bytes) -> MemoryRow | None:
+def _in_force(turn: Turn, id: bytes, *, expired: bool = False) -> MemoryRow | None:
     """Return the row of an id, if it is in force as this turn has left it."""
     found = turn.tx.memory(id)
-    return None if found is None or found["known_to"] is not None else found
-
-
-def _current(turn: Turn, id: bytes) -> MemoryRow | None:
-    """Return the row of an id, if it is in force and has not expired."""
-    found = _in_force(turn, id)
-    return None if found is None or _has_expired(turn, found) else found
+    if found is None or found["known_to"] is not None:
+        return None
+    return found if expired or not _has_expired(turn, found) else None
 
 
 def _is_in_place(candidate: Candidate, row: MemoryRow) -> bool:
-    mine = (candidate.place.task, candidate.place.purpose, audience_text(candidate))
-    return (row["task"], row["purpose"], row["audience"]) == mine
+    return place_cells(candidate).items() <= row.items()
 
 
 def _has_expired(turn: Turn, row: MemoryRow) -> bool:
@@ -154,7 +124,7 @@ def _has_expired(turn: Turn, row: MemoryRow) -> bool:
 def _under_key(turn: Turn, commit: Commit) -> MemoryRow | None:
     candidate = commit.candidate
     for id in tuple(turn.index.by_key.get(candidate.key or "", ())):
-        found = _in_force(turn, id)
+        found = _in_force(turn, id, expired=True)
         if found is None or not _is_in_place(candidate, found):
             continue
         if not _has_expired(turn, found):
@@ -183,17 +153,12 @@ def _in_slot(turn: Turn, commit: Commit) -> list[MemoryRow]:
     ]
 
 
-def _is_multi_valued(policy: Policy, predicate: str) -> bool:
-    declared = predicate in policy.functional_predicates
-    return not declared and predicate in policy.multi_valued_predicates
-
-
-def _same_text(turn: Turn, commit: Commit, vector: NDArray[np.float32] | None) -> MemoryRow | None:
+def _same_text(turn: Turn, commit: Commit, vector: Vector) -> MemoryRow | None:
     """Return a memory that says the same, by hash, words or meaning."""
     candidate, gates = commit.candidate, commit.candidate.policy.gates
     ids = turn.index.by_fingerprint.get(candidate.analysed.fingerprint, ())
     for id in reversed(ids[-MOST_COMPARED:]):
-        found = _current(turn, id)
+        found = _in_force(turn, id)
         if found is None or not _may_be_one(candidate, found):
             continue
         if found["hash"] == candidate.hash:
@@ -223,7 +188,7 @@ def _is_no_news(turn: Turn, commit: Commit) -> bool:
     mine = read(candidate.content)
     # The index counts stems of all names, so it is only a first look.
     for row in np.argsort(-alike, kind="stable")[:MOST_COMPARED].tolist():
-        found = _current(turn, turn.index.ids[row]) if alike[row] > least / 2 else None
+        found = _in_force(turn, turn.index.ids[row]) if alike[row] > least / 2 else None
         if found is not None:
             theirs = read(found["content"])
             if overlap(mine, theirs) > least and adds_nothing(mine, theirs):
@@ -239,7 +204,7 @@ def _contradicted(turn: Turn, commit: Commit) -> MemoryRow | None:
         return None
     alike = turn.index.overlapping(candidate.place, candidate.analysed.terms)
     for row in np.argsort(-alike, kind="stable")[:MOST_CONTRADICTED].tolist():
-        found = _current(turn, turn.index.ids[row]) if alike[row] >= LEAST_ALIKE else None
+        found = _in_force(turn, turn.index.ids[row]) if alike[row] >= LEAST_ALIKE else None
         if found is None or found["source"] == source or found["subject"] is not None:
             continue
         if contradict(candidate.content, found["content"]):
@@ -250,32 +215,25 @@ def _contradicted(turn: Turn, commit: Commit) -> MemoryRow | None:
 # -- what becomes of it ----------------------------------------------------------------------------
 
 
-def _store_turn(turn: Turn, commit: Commit, vector: NDArray[np.float32] | None) -> Outcome:
+def _store_turn(turn: Turn, commit: Commit, vector: Vector) -> Outcome:
     candidate, tx = commit.candidate, turn.tx
     at = {"session": candidate.session, "position": candidate.position}
-    place = {
-        "task": candidate.place.task or "", "audience": audience_text(candidate) or "",
-        "purpose": candidate.place.purpose or "",
-    }  # fmt: skip
+    place = {name: cell or "" for name, cell in place_cells(candidate).items()}
     found = tx.connection.one(statements.TURN_AT, {"owner": tx.owner, **at, **place})
     old = tx.inserted_turn(**at, **place) if found is None else tx.known(found[0])
     if old is not None and _has_expired(turn, old):
         tx.end(old, "evicted", EventType.EVICTED, "expired")
         old = None
     if old is None:
-        return _insert(turn, commit, vector, None, OutcomeKind.CREATED)
+        return insert(turn, commit, vector, None, OutcomeKind.CREATED)
     if old["hash"] == candidate.hash:
         return _outcome(OutcomeKind.REFRESHED, old, commit, [])
     event = tx.note_memory(old, EventType.DROPPED, "turn_already_stored")
-    reasons = ("turn_already_stored", *commit.reasons)
-    return Outcome(
-        kind=OutcomeKind.DROPPED, record=record_of(old), reasons=reasons, events=(event,)
-    )
+    known = replace(commit, reasons=("turn_already_stored", *commit.reasons))
+    return _outcome(OutcomeKind.DROPPED, old, known, [event])
 
 
-def _repeat(
-    turn: Turn, commit: Commit, vector: NDArray[np.float32] | None, old: MemoryRow
-) -> Outcome:
+def _repeat(turn: Turn, commit: Commit, vector: Vector, old: MemoryRow) -> Outcome:
     """Renew what is said again; strengthen it by a better source, confirm it by another one."""
     candidate, tx = commit.candidate, turn.tx
     standing = record_of(old)
@@ -286,7 +244,7 @@ def _repeat(
     surer = as_trusted and candidate.confidence > standing.confidence
     says_more = as_trusted and _says_more(succeeding(candidate, standing), old)
     if candidate.source.is_correction or more_trusted or surer or says_more:
-        return _insert(turn, commit, vector, old, OutcomeKind.BUMPED)
+        return insert(turn, commit, vector, old, OutcomeKind.BUMPED)
     rules = candidate.policy.categories.get(old["category"], candidate.rules)
     cells: dict[str, Any] = renewed(old, rules, tx.now)
     independent = candidate.source is not standing.source and trust >= Trust.TOOL.rank
@@ -307,16 +265,12 @@ def _says_more(candidate: Candidate, old: MemoryRow) -> bool:
     return ttl or kept != was or candidate.importance != old["importance"]
 
 
-def _conflict(
-    turn: Turn, commit: Commit, vector: NDArray[np.float32] | None, old: MemoryRow
-) -> Outcome:
+def _conflict(turn: Turn, commit: Commit, vector: Vector, old: MemoryRow) -> Outcome:
     """Let the newcomer replace the old value, unless the old one is better supported."""
     candidate, tx = commit.candidate, turn.tx
-    standing = record_of(old)
-    trusted = candidate.label.trust.rank >= min(standing.trust.rank, Trust.TOOL.rank)
-    sure = candidate.confidence >= standing.confidence_at(to_datetime(tx.now))
-    if candidate.source.is_correction or (trusted and sure):
-        return _insert(turn, commit, vector, old, OutcomeKind.SUPERSEDED)
+    trusted, gap = _compared(turn, candidate, old)
+    if candidate.source.is_correction or (trusted and gap >= 0):
+        return insert(turn, commit, vector, old, OutcomeKind.SUPERSEDED)
     # It is kept in history, where it was never in force, and the old value stands.
     weaker = new_version(tx, candidate, vector, turn.embedder, before=old)
     weaker |= {"known_to": tx.now, "ended": "superseded", "ended_by": old["id"]}
@@ -327,22 +281,25 @@ def _conflict(
     return _outcome(OutcomeKind.TOUCHED, tx.known(old["id"]), commit, events)
 
 
-def _against(
-    turn: Turn, commit: Commit, vector: NDArray[np.float32] | None, old: MemoryRow
-) -> Outcome:
+def _compared(turn: Turn, candidate: Candidate, old: MemoryRow) -> tuple[bool, float]:
+    """Return whether a newcomer is trusted enough to end a memory, and how much surer it is."""
+    standing = record_of(old)
+    trusted = candidate.label.trust.rank >= min(standing.trust.rank, Trust.TOOL.rank)
+    return trusted, candidate.confidence - standing.confidence_at(to_datetime(turn.tx.now))
+
+
+def _against(turn: Turn, commit: Commit, vector: Vector, old: MemoryRow) -> Outcome:
     """Let the clearly surer of two contradicting statements hold, or ask a person."""
     candidate, tx, gates = commit.candidate, turn.tx, commit.candidate.policy.gates
-    standing = record_of(old)
-    gap = candidate.confidence - standing.confidence_at(to_datetime(tx.now))
-    trusted = candidate.label.trust.rank >= min(standing.trust.rank, Trust.TOOL.rank)
+    trusted, gap = _compared(turn, candidate, old)
     is_clear = gap <= -gates.clear_gap or (trusted and gap >= gates.clear_gap)
     if candidate.source.is_correction or is_clear:
         return _conflict(turn, commit, vector, old)
     cells = {"status": Status.REVIEW.value}
-    outcome = _insert(turn, commit, vector, None, OutcomeKind.REVIEW, cells)
+    outcome = insert(turn, commit, vector, None, OutcomeKind.REVIEW, cells)
     if outcome.record is None:
         return outcome
-    roots = {"new": outcome.record.root, "old": standing.root, "by": tx.actor}
+    roots = {"new": outcome.record.root, "old": id_text(old["root"]), "by": tx.actor}
     events = (
         queue.mark(tx, old, Status.REVIEW),
         queue.put(tx, "contradiction", roots, days=gates.review_days),
@@ -350,25 +307,35 @@ def _against(
     return outcome.model_copy(update={"events": (*outcome.events, *events)})
 
 
-def _insert(
+def insert(
     turn: Turn,
     commit: Commit,
-    vector: NDArray[np.float32] | None,
+    vector: Vector,
     before: MemoryRow | None,
     kind: OutcomeKind,
-    cells: Mapping[str, Any] = MappingProxyType({}),
+    cells: Mapping[str, Any] | None = None,
 ) -> Outcome:
+    """Stage a new memory, or the next version of one, whatever it said before.
+
+    Args:
+        turn: The owner's turn.
+        commit: The judged candidate.
+        vector: Of its text.
+        before: The version in force, or None.
+        kind: What becomes of it.
+        cells: Further columns to change, for example ``parents``.
+    """
     tx, candidate = turn.tx, commit.candidate
     made: list[Event] = []
     if before is None:
-        made += make_room(turn.tx, turn.index, candidate)
+        made += make_room(tx, turn.index, candidate)
     else:
         # What it takes over from the version before must be allowed for its source, too.
         judged = judge(succeeding(candidate, record_of(before)))
         if isinstance(judged, Drop):
             return refused(tx, judged)
         candidate = judged.candidate
-    row = new_version(tx, candidate, vector, turn.embedder, before) | dict(cells)
+    row = new_version(tx, candidate, vector, turn.embedder, before) | dict(cells or {})
     type = EventType.CREATED
     if before is not None:
         type = EventType.BUMPED if kind is OutcomeKind.BUMPED else EventType.SUPERSEDED
@@ -435,7 +402,7 @@ def make_room(tx: Transaction, index: OwnerIndex, candidate: Candidate) -> list[
         order = rows[np.lexsort((*ids, bound[rows]))]
         least = _least(tx, index, order, bound, quotas.eviction, spare)
     reason = f"quota:{name}"
-    return [tx.end(tx.known(id), "evicted", EventType.EVICTED, reason) for _, id in least]
+    return [tx.end(tx.known(id), "evicted", EventType.EVICTED, reason) for id in least]
 
 
 def _bound(eviction: Eviction, index: OwnerIndex, now: int) -> Any:
@@ -456,8 +423,8 @@ def _bound(eviction: Eviction, index: OwnerIndex, now: int) -> Any:
 
 def _least(
     tx: Transaction, index: OwnerIndex, order: Ints, bound: Floats, eviction: Eviction, count: int
-) -> list[tuple[float, bytes]]:
-    """Return the least useful rows with their worth, worst first."""
+) -> list[bytes]:
+    """Return the ids of the least useful rows, worst first."""
     found: list[tuple[float, bytes]] = []
     for first in range(0, len(order), BATCH):
         rows = order[first : first + BATCH].tolist()
@@ -466,13 +433,12 @@ def _least(
             break
         ids = [index.ids[row] for row in rows]
         padded = {f"id{n}": id for n, id in enumerate([*ids, *[ids[0]] * (BATCH - len(ids))])}
-        sql = statements.last_reads(BATCH)
         params = {"owner": tx.owner, **padded}
-        read: dict[Any, Any] = dict(tx.connection.rows(sql, params))
+        read: dict[Any, Any] = dict(tx.connection.rows(statements.last_reads(BATCH), params))
         for row, id in zip(rows, ids, strict=True):
             found.append((_with_reads(eviction, float(bound[row]), read.get(id), tx.now), id))
         found.sort()
-    return found[:count]
+    return [id for _, id in found[:count]]
 
 
 def _with_reads(eviction: Eviction, bound: float, read_at: int | None, now: int) -> float:

@@ -118,7 +118,7 @@ def forget_topic(engine: Engine, who: Principal, about: str) -> int:
     redactions = [
         redacted(engine, row, lambda clause: topic.covers(analyse(clause))) for row in turns
     ]
-    other = [row for row in rows if row["category"] != TURN]
+    other = [row["root"] for row in rows if row["category"] != TURN]
     return _forgotten(engine, who, other, redactions, topic)
 
 
@@ -126,33 +126,31 @@ def forget_session(engine: Engine, who: Principal, session: str) -> int:
     """Forget a whole conversation, and what was learned from it."""
     with engine.db.read(who.owner) as connection:
         params = {"owner": who.owner, "session": session}
-        roots = [row[0] for row in connection.rows(statements.SESSION_ROOTS, params)]
-        rows = [versions(connection, who.owner, root)[-1] for root in roots]
-    return _forgotten(engine, who, rows, [])
+        roots = [root for (root,) in connection.rows(statements.SESSION_ROOTS, params)]
+    return _forgotten(engine, who, roots)
 
 
 def forget_last_said(engine: Engine, who: Principal, session: str, count: int = 1) -> int:
     """Forget the last messages of the user in a conversation, with what they taught."""
     with engine.db.read(who.owner) as connection:
         params = {"owner": who.owner, "session": session, "gap": int(Mark.GAP), "limit": count}
-        roots = connection.rows(statements.LAST_SAID, params)
-        rows = [versions(connection, who.owner, root)[-1] for (root,) in roots]
-    return _forgotten(engine, who, rows, [])
+        roots = [root for (root,) in connection.rows(statements.LAST_SAID, params)]
+    return _forgotten(engine, who, roots)
 
 
 def _forgotten(
     engine: Engine,
     who: Principal,
-    rows: Sequence[MemoryRow],
-    redactions: Sequence[Redaction],
+    roots: Sequence[bytes],
+    redactions: Sequence[Redaction] = (),
     topic: Topic | None = None,
 ) -> int:
     engine.journal.flush()
     count = 0
     with owner_turn(engine, who.owner, who.name) as (tx, index):
         done: set[bytes] = set()
-        for row in rows:
-            count += bool(forget_rows(tx, versions(tx.connection, tx.owner, row["root"]), done))
+        for root in roots:
+            count += bool(forget_rows(tx, versions(tx.connection, tx.owner, root), done))
         for redaction in redactions:
             count += redact(engine, tx, index, redaction, done)
         if topic is not None:

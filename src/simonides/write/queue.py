@@ -70,17 +70,12 @@ def put(
     return tx.add("pending", row, EventType.ASKED, kind)
 
 
-def take(tx: Transaction, entry: Entry, type: EventType, reason: str = "") -> Event:
-    """Take an entry out of the list."""
-    return tx.remove("pending", entry.id, type, reason)
-
-
 def drop_expired(tx: Transaction) -> None:
     """End what nobody has decided in time: contradicting statements both stay."""
     for entry in entries(tx.connection, tx.owner):
         if entry.is_over(tx.now):
             _log.warning("a %s expired without a decision: %s", entry.kind, id_text(entry.id))
-            take(tx, entry, EventType.EXPIRED, "no_decision")
+            tx.remove("pending", entry.id, EventType.EXPIRED, "no_decision")
             for root in sides(entry):
                 lift(tx, root)
 
@@ -94,7 +89,7 @@ def settle(tx: Transaction, root: bytes) -> None:
     """End the contradictions of a memory that was replaced or forgotten: the other one holds."""
     for entry in entries(tx.connection, tx.owner):
         if root in sides(entry):
-            take(tx, entry, EventType.REVIEWED, "side_gone")
+            tx.remove("pending", entry.id, EventType.REVIEWED, "side_gone")
             for other in set(sides(entry)) - {root}:
                 lift(tx, other)
 
@@ -133,6 +128,6 @@ def forget(tx: Transaction, says: Callable[[str], bool]) -> int:
     for entry in entries(tx.connection, tx.owner):
         text = entry.data.get("said") or entry.data.get("draft", {}).get("content", "")
         if text and says(text):
-            take(tx, entry, EventType.FORGOTTEN, "on_request")
+            tx.remove("pending", entry.id, EventType.FORGOTTEN, "on_request")
             count += 1
     return count

@@ -8,9 +8,6 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from simonides.core.clock import in_steps
 from simonides.core.engine import Engine
 from simonides.core.errors import IdempotencyMismatch, InvalidInput
@@ -26,7 +23,7 @@ from simonides.write import queue
 from simonides.write.candidate import Candidate, candidate_of, draft_fields
 from simonides.write.gates import Turn, refused, store
 from simonides.write.judge import Commit, Drop, Hold, Judgement, judge
-from simonides.write.turn import lift, owner_turn
+from simonides.write.turn import Vector, lift, owner_turn
 
 MAX_ATOMIC = 500
 """Most drafts of one transaction: others wait for it up to .3 s."""
@@ -97,11 +94,7 @@ def _numbered(engine: Engine, who: Principal, draft: Draft, n: int, count: int) 
 
 
 def _write(
-    engine: Engine,
-    who: Principal,
-    owner: str,
-    judged: Sequence[Judgement],
-    turn_s: float | None,
+    engine: Engine, who: Principal, owner: str, judged: Sequence[Judgement], turn_s: float | None
 ) -> list[Outcome]:
     """Store candidates of one owner; after ``turn_s`` seconds, go on in another transaction."""
     commits = [each.candidate for each in judged if isinstance(each, Commit)]
@@ -119,7 +112,7 @@ def _write(
     return outcomes
 
 
-def vectors_of(engine: Engine, candidates: Sequence[Candidate]) -> list[NDArray[np.float32] | None]:
+def vectors_of(engine: Engine, candidates: Sequence[Candidate]) -> list[Vector]:
     """Return the vector of each candidate; None where there is no embedder, or it failed."""
     if engine.embedder is None or not candidates:
         return [None] * len(candidates)
@@ -133,12 +126,14 @@ def vectors_of(engine: Engine, candidates: Sequence[Candidate]) -> list[NDArray[
     return list(found)
 
 
-def _once(turn: Turn, judged: Judgement, vector: NDArray[np.float32] | None) -> Outcome:
+def _once(turn: Turn, judged: Judgement, vector: Vector) -> Outcome:
     """Store one candidate, or return the first outcome of its idempotency key."""
-    key, tx = judged.candidate.idempotency_key, turn.tx
+    candidate, tx = judged.candidate, turn.tx
+    key = candidate.draft.idempotency_key
     if key is None:
         return decided(turn, judged, vector)
-    request = blake(tx.secret(), judged.candidate.request.encode())
+    asked = f"{candidate.scope.path} {candidate.place.purpose} {candidate.draft!r}"
+    request = blake(tx.secret(), asked.encode())
     known = tx.connection.one(statements.IDEMPOTENT, {"owner": tx.owner, "key": key})
     if known is not None:
         return _again(turn, request, known)
@@ -166,12 +161,14 @@ def _again(turn: Turn, request: bytes, known: tuple[bytes, str, bytes]) -> Outco
     return Outcome(kind=OutcomeKind(kind), record=record_of(row))
 
 
-def decided(turn: Turn, judged: Judgement, vector: NDArray[np.float32] | None) -> Outcome:
+def decided(turn: Turn, judged: Judgement, vector: Vector) -> Outcome:
     """Store a commit; note in the audit trail what is dropped."""
     candidate = judged.candidate
     if isinstance(judged, Drop):
         return refused(turn.tx, judged)
-    if _is_refused(turn, candidate):
+    terms, worth = candidate.analysed.terms, turn.index.worth
+    refusals = turn.index.refusals
+    if any(each.covers(candidate.key, candidate.category, terms, worth) for each in refusals):
         return refused(turn.tx, Drop(candidate, ("refused_by_user",)))
     trusted = candidate.label.trust in (Trust.USER, Trust.SYSTEM)
     if not lift(turn.tx, candidate, allowed=trusted):
@@ -184,14 +181,6 @@ def decided(turn: Turn, judged: Judgement, vector: NDArray[np.float32] | None) -
             days = candidate.policy.gates.review_days
             event = queue.put(turn.tx, "held", data, days=days)
             return Outcome(kind=OutcomeKind.HELD, reasons=reasons, events=(event,))
-
-
-def _is_refused(turn: Turn, candidate: Candidate) -> bool:
-    """Whether the owner does not want it to be remembered."""
-    terms, worth = candidate.analysed.terms, turn.index.worth
-    return any(
-        each.covers(candidate.key, candidate.category, terms, worth) for each in turn.index.refusals
-    )
 
 
 def remember_one(engine: Engine, who: Principal, /, content: str | Draft, **fields: Any) -> Outcome:

@@ -15,11 +15,9 @@ from simonides.core.results import Waiting
 from simonides.core.scope import Principal, parse_scope
 from simonides.core.validation import text
 from simonides.govern.rights import Reach, may_see
-from simonides.recall.index import OwnerIndex
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import memory_row, record_of
-from simonides.storage.transaction import Transaction
 from simonides.write import queue
 from simonides.write.candidate import candidate_of
 from simonides.write.gates import Turn
@@ -92,11 +90,9 @@ def approve(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcom
     writer = replace(who, home=parse_scope(str(draft.scope)))  # of the user, perhaps of its task
     judged = judge_approved(candidate_of(engine, writer, draft))
     [vector] = vectors_of(engine, [judged.candidate])
-
-    def store(tx: Transaction, index: OwnerIndex) -> Outcome:
-        return decided(Turn(tx, index, engine.indexes.embedder), judged, vector)
-
-    return _decided(engine, who, entry, f"approved {reason}", store)
+    return _decided(
+        engine, who, entry, f"approved {reason}", lambda turn: decided(turn, judged, vector)
+    )
 
 
 def reject(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcome:
@@ -109,11 +105,8 @@ def reject(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcome
     entry = _entry(engine, who, id)
     if entry.kind == "contradiction":
         return resolve(engine, who, id, "old", reason)
-
-    def drop(tx: Transaction, index: OwnerIndex) -> Outcome:
-        return Outcome(kind=OutcomeKind.DROPPED, reasons=("rejected",))
-
-    return _decided(engine, who, entry, f"rejected {reason}", drop)
+    dropped = Outcome(kind=OutcomeKind.DROPPED, reasons=("rejected",))
+    return _decided(engine, who, entry, f"rejected {reason}", lambda turn: dropped)
 
 
 def resolve(
@@ -138,8 +131,8 @@ def resolve(
     new, old = queue.sides(entry)
     kept = {"new": [new], "old": [old], "both": [new, old], "neither": []}[keep]
 
-    def settled(tx: Transaction, index: OwnerIndex) -> Outcome:
-        rows = [queue.lift(tx, root) for root in kept]
+    def settled(turn: Turn) -> Outcome:
+        tx, rows = turn.tx, [queue.lift(turn.tx, root) for root in kept]
         by = rows[0]["id"] if len(rows) == 1 and rows[0] is not None else None
         events = []
         for root in {new, old} - set(kept):
@@ -173,12 +166,12 @@ def _decided(
     who: Principal,
     entry: queue.Entry,
     reason: str,
-    decision: Callable[[Transaction, OwnerIndex], Outcome],
+    decision: Callable[[Turn], Outcome],
 ) -> Outcome:
     """Take an entry out and do what was decided, in one transaction."""
     with owner_turn(engine, who.owner, who.name) as (tx, index):
         if all(each.id != entry.id for each in queue.entries(tx.connection, tx.owner)):
             raise NotFound(id_text(entry.id))  # decided meanwhile
-        event = queue.take(tx, entry, EventType.REVIEWED, reason.strip())
-        outcome = decision(tx, index)
+        event = tx.remove("pending", entry.id, EventType.REVIEWED, reason.strip())
+        outcome = decision(Turn(tx, index, engine.indexes.embedder))
     return outcome.model_copy(update={"events": (event, *outcome.events)})

@@ -27,17 +27,20 @@ from simonides.storage.transaction import Transaction, blake
 from simonides.text.statement import content_hash, read
 from simonides.write.candidate import Candidate
 
-_SAME = (
-    "category key content hash quote origin speaker role session position message_id confidence "
-    "metadata valid_from valid_to"
-).split()
+Vector = NDArray[np.float32] | None
+"""The vector of a text; None without an embedder, or where it failed."""
+
+_SAME = "category key content hash session position confidence metadata valid_from valid_to".split()
 """Columns that have the values of a candidate's fields of the same names."""
+
+_AS_DRAFTED = ("quote", "origin", "speaker", "role", "message_id")
+"""Columns that have the values of the draft's fields of the same names."""
 
 
 def new_version(
     tx: Transaction,
     candidate: Candidate,
-    vector: NDArray[np.float32] | None,
+    vector: Vector,
     embedder: str | None,
     before: MemoryRow | None = None,
 ) -> MemoryRow:
@@ -52,19 +55,15 @@ def new_version(
     """
     id = tx.new_id()
     soft, hard = expiry(candidate, tx.now)
-    cells, scale = None, None
-    if vector is not None:
-        quantised, steps = quantise(vector[None])
-        cells, scale = quantised[0].tobytes(), float(steps[0])
     subject, predicate, object = candidate.triple or (None, None, None)
     return {
         **{name: getattr(candidate, name) for name in _SAME},
+        **{name: getattr(candidate.draft, name) for name in _AS_DRAFTED},
+        **place_cells(candidate), **vector_cells(vector),
         "owner": tx.owner, "id": id, "root": id if before is None else before["root"],
-        "version": 1 if before is None else _next_version(tx, before),
-        "task": candidate.scope.task, "purpose": candidate.place.purpose,
-        "audience": audience_text(candidate), "kind": candidate.kind.value,
-        "subject": subject, "predicate": predicate, "object": object,
-        "quote_start": None, "quote_end": None, "depends_on": _list(candidate.depends_on),
+        "version": 1 if before is None else tx.last_version(before["root"]) + 1,
+        "kind": candidate.kind.value, "subject": subject, "predicate": predicate, "object": object,
+        "quote_start": None, "quote_end": None, "depends_on": _list(candidate.draft.depends_on),
         "source": candidate.source.value, "trust": candidate.label.trust.value,
         "importance": candidate.importance.value,
         "sensitivity": candidate.label.sensitivity.value, "tags": _list(candidate.tags),
@@ -76,14 +75,14 @@ def new_version(
         "soft_expires_at": soft, "hard_expires_at": hard, "ttl": candidate.ttl_ms,
         "terms": " ".join(candidate.analysed.terms), "marks": candidate.analysed.marks,
         "fingerprint": candidate.analysed.fingerprint,
-        "embedder": embedder if cells is not None else None, "vector": cells, "scale": scale,
-        "salt": tx.salt(),
+        "embedder": None if vector is None else embedder, "salt": tx.salt(),
     }  # fmt: skip
 
 
 def changed_version(tx: Transaction, before: MemoryRow, **cells: Any) -> MemoryRow:
     """Return the row of the next version of a memory, with some columns changed."""
-    fresh = {"id": tx.new_id(), "version": _next_version(tx, before), "salt": tx.salt()}
+    version = tx.last_version(before["root"]) + 1
+    fresh = {"id": tx.new_id(), "version": version, "salt": tx.salt()}
     times = {"known_from": tx.now, "known_to": None}
     ends = {"ended": None, "ended_by": None}
     return {**before, **fresh, **times, **ends, **cells}
@@ -126,10 +125,19 @@ def index_row(index: OwnerIndex, row: MemoryRow) -> None:
         index.add([row])
 
 
-def audience_text(candidate: Candidate) -> str | None:
-    """Return the audience as it lies in a row."""
-    audience = candidate.label.audience
-    return None if audience is None else json.dumps(audience)
+def place_cells(candidate: Candidate) -> dict[str, str | None]:
+    """Return the columns of the place of a candidate."""
+    task, audience, purpose = candidate.place
+    agents = None if audience is None else json.dumps(audience)
+    return {"task": task, "audience": agents, "purpose": purpose}
+
+
+def vector_cells(vector: Vector) -> dict[str, bytes | float | None]:
+    """Return the columns of a vector, in signed bytes."""
+    if vector is None:
+        return {"vector": None, "scale": None}
+    [cells], [scale] = quantise(vector[None])
+    return {"vector": cells.tobytes(), "scale": float(scale)}
 
 
 def link_parents(tx: Transaction, row: MemoryRow, candidate: Candidate) -> None:
@@ -141,19 +149,8 @@ def link_parents(tx: Transaction, row: MemoryRow, candidate: Candidate) -> None:
     for parent in candidate.parents:
         if parent.owner == tx.owner and tx.latest(id_bytes(parent.root)) is None:
             raise NotFound(parent.id)  # forgotten while the candidate was judged
-        tx.connection.run(
-            statements.DERIVE,
-            {
-                "owner": tx.owner,
-                "parent_owner": parent.owner,
-                "parent": id_bytes(parent.root),
-                "child": row["root"],
-            },
-        )
-
-
-def _next_version(tx: Transaction, before: MemoryRow) -> int:
-    return tx.last_version(before["root"]) + 1
+        link = {"owner": tx.owner, "parent_owner": parent.owner, "child": row["root"]}
+        tx.connection.run(statements.DERIVE, {**link, "parent": id_bytes(parent.root)})
 
 
 def _later(now: int, days: float | None) -> int | None:
@@ -194,14 +191,7 @@ def owner_turn(engine: Engine, owner: str, actor: str) -> Iterator[tuple[Transac
 
 def bury(tx: Transaction, rows: Iterable[MemoryRow]) -> None:
     """Leave a tombstone for the texts and the key of forgotten versions: digests, no content."""
-    digests = dict.fromkeys(
-        digest
-        for row in rows
-        for digest in _digests(
-            tx, row["content"], row["key"], (row["task"], row["audience"], row["purpose"])
-        )
-    )
-    for digest in digests:
+    for digest in dict.fromkeys(digest for row in rows for digest in _digests(tx, row)):
         found = tx.connection.one(statements.TOMBSTONES, {"owner": tx.owner, "digest": digest})
         if found is None:
             row = {"owner": tx.owner, "id": tx.new_id(), "digest": digest, "at": tx.now}
@@ -212,13 +202,8 @@ def lift(tx: Transaction, candidate: Candidate, *, allowed: bool) -> bool:
     """Return whether a candidate may be stored; where ``allowed``, lift what is in its way."""
     if not tx.has_tombstones:
         return True
-    audience = candidate.label.audience
-    place = (
-        candidate.place.task,
-        None if audience is None else json.dumps(audience),
-        candidate.place.purpose,
-    )
-    for digest in _digests(tx, candidate.content, candidate.key, place):
+    place = place_cells(candidate)
+    for digest in _digests(tx, {**place, "content": candidate.content, "key": candidate.key}):
         params = {"owner": tx.owner, "digest": digest}
         found = tx.connection.one(statements.TOMBSTONES, params)
         if found is not None:
@@ -228,14 +213,15 @@ def lift(tx: Transaction, candidate: Candidate, *, allowed: bool) -> bool:
     return True
 
 
-def _digests(
-    tx: Transaction, content: str, key: str | None, place: tuple[str | None, ...]
-) -> list[bytes]:
+def _digests(tx: Transaction, row: MemoryRow) -> list[bytes]:
     """Return the digests of a text and a key, keyed by the store's secret: nothing to guess.
 
     A text is known by its telling words, so that another punctuation or politeness is the same. A
     key is known within its place.
     """
-    words = " ".join(read(content).telling) or content_hash(content)
-    names = [f"text {words}", *([f"key {place} {key}"] if key is not None else [])]
+    content, key = row["content"], row["key"]
+    names = ["text " + (" ".join(read(content).telling) or content_hash(content))]
+    if key is not None:
+        place = (row["task"], row["audience"], row["purpose"])
+        names.append(f"key {place} {key}")
     return [blake(tx.secret(), f"{tx.owner} {name}".encode()) for name in names]
