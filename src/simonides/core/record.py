@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import wraps
@@ -15,8 +16,10 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    SerializerFunctionWrapHandler,
     Strict,
     ValidationError,
+    model_serializer,
 )
 from pydantic.dataclasses import dataclass
 
@@ -258,37 +261,36 @@ class Draft:
     """
 
     content: Annotated[Text, Strict(), Field(min_length=1)]
-    key: Name | None = Field(default=None, kw_only=True)
-    category: Name | None = Field(default=None, kw_only=True)
-    kind: KindName = Field(default=Kind.SEMANTIC, kw_only=True)
-    source: SourceName = Field(default=Source.USER_STATED, kw_only=True)
-    confidence: Share | None = Field(default=None, kw_only=True)
-    importance: ImportanceName = Field(default=Importance.NORMAL, kw_only=True)
-    sensitivity: SensitivityName = Field(default=Sensitivity.PRIVATE, kw_only=True)
-    tags: Names = Field(default=(), kw_only=True)
-    metadata: Mapping[str, Any] | None = Field(default=None, kw_only=True)
-    scope: Name | None = Field(default=None, kw_only=True)
-    at: Moments = Field(default=None, kw_only=True)
-    valid_from: Moments = Field(default=None, kw_only=True)
-    valid_to: Moments = Field(default=None, kw_only=True)
-    ttl_days: Days | None = Field(default=None, kw_only=True)
-    pinned: Flag = Field(default=False, kw_only=True)
-    timeless: Flag = Field(default=False, kw_only=True)
-    quote: Text | None = Field(default=None, kw_only=True)
-    idempotency_key: Name | None = Field(default=None, kw_only=True)
-    speaker: Name | None = Field(default=None, kw_only=True)
-    role: Name | None = Field(default=None, kw_only=True)
-    session: Annotated[Name, Field(max_length=512)] | None = Field(default=None, kw_only=True)
-    position: Annotated[int, Strict(), Field(ge=0, lt=2**53)] | None = Field(
-        default=None, kw_only=True
-    )
-    message_id: Name | None = Field(default=None, kw_only=True)
-    triple: tuple[Parts, Parts, Parts] | None = Field(default=None, kw_only=True)
-    audience: Ids | None = Field(default=None, kw_only=True)
-    purpose: IdName | None = Field(default=None, kw_only=True)
-    parents: Names = Field(default=(), kw_only=True)
-    depends_on: Names = Field(default=(), kw_only=True)
-    origin: Annotated[Name, Field(max_length=2_048)] | None = Field(default=None, kw_only=True)
+    _: KW_ONLY
+    key: Name | None = None
+    category: Name | None = None
+    kind: KindName = Kind.SEMANTIC
+    source: SourceName = Source.USER_STATED
+    confidence: Share | None = None
+    importance: ImportanceName = Importance.NORMAL
+    sensitivity: SensitivityName = Sensitivity.PRIVATE
+    tags: Names = ()
+    metadata: Mapping[str, Any] | None = None
+    scope: Name | None = None
+    at: Moments = None
+    valid_from: Moments = None
+    valid_to: Moments = None
+    ttl_days: Days | None = None
+    pinned: Flag = False
+    timeless: Flag = False
+    quote: Text | None = None
+    idempotency_key: Name | None = None
+    speaker: Name | None = None
+    role: Name | None = None
+    session: Annotated[Name, Field(max_length=512)] | None = None
+    position: Annotated[int, Strict(), Field(ge=0, lt=2**53)] | None = None
+    message_id: Name | None = None
+    triple: tuple[Parts, Parts, Parts] | None = None
+    audience: Ids | None = None
+    purpose: IdName | None = None
+    parents: Names = ()
+    depends_on: Names = ()
+    origin: Annotated[Name, Field(max_length=2_048)] | None = None
 
 
 DRAFT_FIELDS = tuple(Draft.__dataclass_fields__)
@@ -336,7 +338,17 @@ def id_text(raw: bytes) -> str:
 Id = Annotated[str, BeforeValidator(lambda raw: id_text(raw) if isinstance(raw, bytes) else raw)]
 
 
-class Record(BaseModel):
+class Value(BaseModel):
+    """Base of what simonides returns: immutable, and JSON-ready as a dictionary."""
+
+    model_config = ConfigDict(frozen=True, val_temporal_unit="milliseconds", defer_build=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as JSON-ready data."""
+        return self.model_dump(mode="json")
+
+
+class Record(Value):
     """One stored version of a memory.
 
     Attributes:
@@ -387,9 +399,7 @@ class Record(BaseModel):
         access_count: How often it was recalled so far.
     """
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", val_temporal_unit="milliseconds", defer_build=True
-    )
+    model_config = ConfigDict(extra="forbid")
 
     id: Id
     root: Id
@@ -481,9 +491,9 @@ class Record(BaseModel):
         }
         return tuple(name for name, holds in found.items() if holds)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all fields and the scope's path as JSON-ready data."""
-        return {**self.model_dump(mode="json"), "scope": self.scope.path}
+    @model_serializer(mode="wrap")
+    def _with_scope(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {**fields(self), "scope": self.scope.path}
 
     def __repr__(self) -> str:
         named = "" if self.key is None else f"{self.key} = "

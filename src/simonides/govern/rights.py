@@ -6,15 +6,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict
 
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, ScopeDenied
 from simonides.core.outcome import EventType
-from simonides.core.record import Place
+from simonides.core.record import Place, Value
 from simonides.core.scope import GLOBAL, Principal, Right, Scope, checked_id, parse_scope
 from simonides.core.validation import enum_member, nearest
 from simonides.storage import statements
@@ -37,7 +34,7 @@ class Reach:
     tasks: frozenset[str | None] | None = None
 
 
-class Grant(BaseModel):
+class Grant(Value):
     """A right given to one user of an organisation.
 
     Attributes:
@@ -50,8 +47,6 @@ class Grant(BaseModel):
         at: When it was given.
     """
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
     id: str
     org: str
     grantee: str
@@ -59,10 +54,6 @@ class Grant(BaseModel):
     subject: str | None
     by: str
     at: datetime
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the grant as JSON-ready data."""
-        return self.model_dump(mode="json")
 
 
 def named_scope(who: Principal, name: str) -> Scope:
