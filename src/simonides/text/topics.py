@@ -8,13 +8,12 @@ field that people name as a whole. It errs on the side of the user's wish, excep
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from simonides.text.analyse import analyse
+from simonides.text.words import table
 
 MOST_WORTH = 0.5
 """Share of a topic's summed rarity that a text must hold."""
@@ -164,10 +163,9 @@ def is_everything(topic: str) -> bool:
 
 @cache
 def _fields() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
-    table = tomllib.loads((files("simonides.text") / "fields.toml").read_text("utf-8"))
     return tuple(
         (frozenset(analyse(row["names"])), frozenset(analyse(f"{row['names']} {row['words']}")))
-        for row in table.values()
+        for row in table()["fields"].values()
     )
 
 
