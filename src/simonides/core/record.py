@@ -24,7 +24,7 @@ from pydantic import (
 from pydantic.dataclasses import dataclass
 
 from simonides.core.scope import Scope, checked_id, scope_of
-from simonides.core.validation import Flag, Moment, Name, Text, enum_member, invalid
+from simonides.core.validation import Days, Flag, Moment, Name, Share, Text, enum_member, invalid
 
 NEEDS_VERIFICATION_BELOW = 0.7
 """Confidence under which a memory counts as unverified until confirmed."""
@@ -214,8 +214,6 @@ Names = Annotated[tuple[Name, ...], BeforeValidator(_sorted), Field(max_length=2
 # They are compared with ids of principals.
 IdName = Annotated[str, AfterValidator(lambda raw: checked_id("value", raw))]
 Ids = Annotated[tuple[IdName, ...], BeforeValidator(_sorted), Field(max_length=256)]
-Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
-Days = Annotated[float, Strict(), Field(gt=0, le=36_500, allow_inf_nan=False)]
 Moments = Annotated[datetime | None, Moment]
 Parts = Annotated[Name, Field(max_length=1_000)]
 
