@@ -112,7 +112,7 @@ class Scope:
         for level, name in (*parts, ("session", self.session)):
             if name is not None:
                 checked_id(level, name)
-        if self.org is None and (self.user is not None or self.session is not None):
+        if self.org is None and (self.user or self.session):
             raise InvalidScope("org", "a user or session belongs to an org; name the org too")
         if (self.user is None and self.task) or (self.user and self.session):
             raise InvalidScope("scope", "levels come as org, user, task or org, session")
@@ -128,6 +128,12 @@ class Scope:
         """Canonical path; `parse_scope` reads it back to an equal scope."""
         own = "/global" + self.owner.removesuffix("/")
         return f"{own}/" if self.task is None else f"{own}/task/{self.task}/"
+
+    @property
+    def level(self) -> str:
+        """Name of its level: ``task``, ``user``, ``session``, ``org`` or ``global``."""
+        levels = ("task", "user", "session", "org")
+        return next((level for level in levels if getattr(self, level) is not None), "global")
 
     @property
     def ancestors(self) -> tuple[Scope, ...]:

@@ -230,9 +230,7 @@ class Postgres:
             StoreError: Always.
         """
         del path
-        raise errors.StoreError(
-            self.location, "back up a PostgreSQL server with pg_dump or pg_basebackup"
-        )
+        raise errors.StoreError(self.location, "is backed up with pg_dump or pg_basebackup")
 
     def checkpoint(self) -> None:
         """Do nothing: deleted rows are the server's to vacuum."""

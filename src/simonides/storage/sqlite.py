@@ -115,7 +115,6 @@ class Sqlite:
         self._idle: list[_Connection] = []
         self._width = readers
         self._writer: _Connection | None = None
-        self._empty: Sqlite | None = None
         self._lock: LockFile | None = None
         self._inode: tuple[int, int] | None = None
         self._pid = os.getpid()
@@ -245,7 +244,7 @@ class Sqlite:
             return
         if self._writer is None:
             if not self._path.exists():
-                with self._nothing().read(*owners) as connection:
+                with Sqlite(None).read(*owners) as connection:  # stands for what is not there yet
                     yield connection
                 return
             self._start()
@@ -275,13 +274,6 @@ class Sqlite:
             connection.raw.close()
         else:
             self._idle.append(connection)
-
-    def _nothing(self) -> Sqlite:
-        """Return an empty database, which stands for a file that is not there yet."""
-        with self._opening:
-            if self._empty is None:
-                self._empty = Sqlite(None)
-            return self._empty
 
     def _reader(self) -> _Connection:
         try:
@@ -506,8 +498,6 @@ class Sqlite:
                 self._writer.raw.close()
             while self._idle:
                 self._idle.pop().raw.close()
-            if self._empty is not None:
-                self._empty.close()
             if ended and self._lock is not None:
                 self._lock.close()
                 self._lock = None
@@ -536,10 +526,10 @@ class Sqlite:
             raise errors.StoreUnavailable(
                 self.location, "a store in memory does not survive a fork"
             )
-        self._abandoned = (self._writer, self._idle, self._empty)
+        self._abandoned = (self._writer, self._idle)
         self._line, self._readers, self._opening = Line(), Line(self._width), threading.Lock()
         self._local, self._group = threading.local(), None
-        self._idle, self._writer, self._empty = [], None, None
+        self._idle, self._writer = [], None
         self._lock, self._pid = None, os.getpid()
 
     @contextmanager

@@ -61,7 +61,7 @@ def analyse(text: str) -> list[str]:
     terms: list[str] = []
     for segment in _SEGMENT.finditer(fold(text)):
         if segment[1]:
-            terms += _characters_and_pairs(segment[1])
+            terms += [*segment[1], *_pairs(segment[1])] if len(segment[1]) > 1 else segment[1]
         elif segment[2]:
             terms += _pairs(segment[2])
         else:
@@ -114,10 +114,6 @@ def _stem(word: str) -> tuple[str, ...]:
     if word.isalpha() and all("\u0400" <= char <= "\u04ff" for char in word):
         return (_stemmers.russian.stemWord(word),)
     return (word,)
-
-
-def _characters_and_pairs(run: str) -> list[str]:
-    return [*run, *_pairs(run)] if len(run) > 1 else [run]
 
 
 def _pairs(run: str) -> list[str]:

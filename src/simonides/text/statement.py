@@ -170,11 +170,9 @@ def mean_the_same(one: Statement, other: Statement) -> bool:
     mine, theirs = one.meant, other.meant
     if not mine or len(mine) != len(theirs):
         return False
-    if mine == theirs:
-        return True
     is_fixed = one.is_negated or other.is_negated or not _SCOPES.isdisjoint(mine)
-    if is_fixed or _MOVABLE.isdisjoint((mine[0], theirs[0])):
-        return False
+    if mine == theirs or is_fixed or _MOVABLE.isdisjoint((mine[0], theirs[0])):
+        return mine == theirs
     return f" {' '.join(theirs)} " in f" {' '.join(mine + mine)} "  # a rotation
 
 
@@ -188,18 +186,16 @@ def same_figures(one: str, other: str) -> bool:
 
 def _figures(text: str) -> list[str]:
     words = (word.strip(_OPENING + _CLOSING) for word in unicodedata.normalize("NFC", text).split())
-    codes = [(word, _is_code(word)) for word in words]
     return [
-        word if is_code else word.casefold()
-        for word, is_code in codes
-        if is_code or any(map(str.isnumeric, word))
+        word if _is_code(word) else word.casefold()
+        for word in words
+        if _is_code(word) or any(map(str.isnumeric, word))
     ]
 
 
 def _is_code(word: str) -> bool:
     """Whether a word changes case inside, as passwords and identifiers do."""
-    inner = word[1:]
-    return any(map(str.isupper, inner)) and any(map(str.islower, word))
+    return any(map(str.isupper, word[1:])) and any(map(str.islower, word))
 
 
 def adds_nothing(newcomer: Statement, existing: Statement) -> bool:
@@ -279,14 +275,13 @@ def _telling(words: Sequence[_Word], *, is_negated: bool, breaks_tell: bool) -> 
         before = texts[place - 1] if place else ""
         after = texts[place + 1] if place + 1 < len(texts) else None
         may_be_name = word.is_capital and place > 0
+        tells = True
         if word.text in _EMPHASIS:
             tells = is_negated
         elif word.text == "that":
             tells = not before or after not in _SUBJECTS
         elif word.text in _ARTICLES:
             tells = not _is_article(word.text, before, after, is_english=is_english)
-        else:
-            tells = True
         if word.text and (tells or may_be_name):
             yield word
         if word.divides and breaks_tell and place < last - 1:

@@ -64,11 +64,6 @@ _EVERYTHING = re.compile(
 _ME = re.compile(r"\b(?:me|myself|everything|all|data|profile|memor\w+|history)\b", re.IGNORECASE)
 
 
-def _alike(term: str) -> float:
-    del term
-    return 1.0
-
-
 @dataclass(frozen=True)
 class Topic:
     """A topic as it was understood.
@@ -89,7 +84,7 @@ class Topic:
     identifiers: tuple[frozenset[str], ...] = ()
     others: tuple[Topic, ...] = ()
 
-    def covers(self, terms: Iterable[str], worth: Callable[[str], float] = _alike) -> bool:
+    def covers(self, terms: Iterable[str], worth: Callable[[str], float] = lambda _: 1.0) -> bool:
         """Whether it covers a text of these index terms; ``worth`` is the rarity of a term."""
         held = set(terms)
         if held & (self.names | self.fields) or any(o.covers(held, worth) for o in self.others):
@@ -116,10 +111,8 @@ def topic_of(words: str, known: Iterable[str] = ()) -> Topic:
     subject = who[1] if who else _RECORD.sub("", words)
     terms = frozenset(analyse(subject)) - _GENERIC
     identifiers = _identifiers(subject)
-    fields = frozenset[str]()
-    for names, spanning in _fields():
-        if terms & names and not identifiers:
-            fields |= spanning
+    spanned = [spanning for names, spanning in _fields() if terms & names and not identifiers]
+    fields = frozenset[str]().union(*spanned)
     return Topic(words, terms, _names(words, known), fields, identifiers, others)
 
 
