@@ -111,51 +111,43 @@ class Trust(StrEnum):
 
 
 class Source(StrEnum):
-    """Where a memory comes from; it decides its trust and its default confidence."""
+    """Where a memory comes from; it decides its trust and its default confidence.
 
-    USER_STATED = "user_stated"
-    USER_CORRECTION = "user_correction"
-    IN_SESSION_CORRECTION = "in_session_correction"
-    TOOL_VERIFIED = "tool_verified"
-    CONFIG_CHANGE = "config_change"
-    TASK_LEARNING = "task_learning"
-    TASK_OUTCOME = "task_outcome"
-    AGENT_INFERRED = "agent_inferred"
-    RECALLED = "recalled"
-    PATTERN = "pattern"
-    EXTERNAL = "external"
-    UNKNOWN = "unknown"
+    Attributes:
+        trust: The label that this source starts with.
+        default_confidence: Confidence of a memory whose proposer states none.
+    """
 
-    @property
-    def trust(self) -> Trust:
-        """The label that this source starts with."""
-        return _OF_SOURCE[self][0]
+    USER_STATED = "user_stated", Trust.USER, 1.0
+    USER_CORRECTION = "user_correction", Trust.USER, 1.0
+    IN_SESSION_CORRECTION = "in_session_correction", Trust.USER, 1.0
+    TOOL_VERIFIED = "tool_verified", Trust.TOOL, 0.9
+    CONFIG_CHANGE = "config_change", Trust.SYSTEM, 0.9
+    TASK_LEARNING = "task_learning", Trust.AGENT, 0.8
+    TASK_OUTCOME = "task_outcome", Trust.AGENT, 0.7
+    AGENT_INFERRED = "agent_inferred", Trust.AGENT, 0.6
+    RECALLED = "recalled", Trust.AGENT, 0.5
+    PATTERN = "pattern", Trust.AGENT, 0.4
+    EXTERNAL = "external", Trust.EXTERNAL, 0.3
+    UNKNOWN = "unknown", Trust.EXTERNAL, 0.5
 
-    @property
-    def default_confidence(self) -> float:
-        """Confidence of a memory whose proposer states none."""
-        return _OF_SOURCE[self][1]
+    trust: Trust
+    default_confidence: float
+
+    def __new__(
+        cls, value: str, trust: Trust = Trust.EXTERNAL, default_confidence: float = 0.5
+    ) -> Source:
+        """Keep what goes with a source at its member."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.trust, member.default_confidence = trust, default_confidence
+        return member
 
     @property
     def is_correction(self) -> bool:
         """Whether it is an explicit correction, which always wins."""
         return self in (Source.USER_CORRECTION, Source.IN_SESSION_CORRECTION)
 
-
-_OF_SOURCE: Mapping[Source, tuple[Trust, float]] = {
-    Source.USER_STATED: (Trust.USER, 1.0),
-    Source.USER_CORRECTION: (Trust.USER, 1.0),
-    Source.IN_SESSION_CORRECTION: (Trust.USER, 1.0),
-    Source.TOOL_VERIFIED: (Trust.TOOL, 0.9),
-    Source.CONFIG_CHANGE: (Trust.SYSTEM, 0.9),
-    Source.TASK_LEARNING: (Trust.AGENT, 0.8),
-    Source.TASK_OUTCOME: (Trust.AGENT, 0.7),
-    Source.AGENT_INFERRED: (Trust.AGENT, 0.6),
-    Source.RECALLED: (Trust.AGENT, 0.5),
-    Source.PATTERN: (Trust.AGENT, 0.4),
-    Source.EXTERNAL: (Trust.EXTERNAL, 0.3),
-    Source.UNKNOWN: (Trust.EXTERNAL, 0.5),
-}
 
 Audience = tuple[str, ...] | None
 """Agents that may see a memory, sorted; None means every reader of the scope, () no agent."""

@@ -7,6 +7,7 @@ The tree is global → org → user → task. A principal that is known only by 
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
@@ -166,6 +167,13 @@ def scope_of(owner: str, task: str | None) -> Scope:
     return Scope(names.get("org"), names.get("user"), task, names.get("session"))
 
 
+_PATH = re.compile(
+    r"(?:/global(?=/org/|/?\Z))?"
+    r"(?P<levels>(?:/org/(?P<org>[^/]+))?"
+    r"(?:/user/(?P<user>[^/]+)(?:/task/(?P<task>[^/]+))?|/session/(?P<session>[^/]+))?)/?"
+)
+
+
 def parse_scope(text: object, *, org: str = DEFAULT_ORG) -> Scope:
     """Read a canonical path or a short form.
 
@@ -175,23 +183,13 @@ def parse_scope(text: object, *, org: str = DEFAULT_ORG) -> Scope:
     Raises:
         InvalidScope: If the text is anything else.
     """
-    if not isinstance(text, str) or not text.startswith("/"):
-        raise InvalidScope("scope", f"{shown(text)} is no path such as /user/42/")
-    parts = text[1:].removesuffix("/").split("/")
-    if parts[0] == "global":
-        parts = parts[1:]
-        if not parts:
-            return GLOBAL
-        if parts[0] != "org":
-            raise InvalidScope("scope", "below /global/ comes org/{org}/")
-    levels = tuple(parts[::2])
-    if len(parts) % 2:
-        raise InvalidScope("scope", "every level needs an id: /org/{org}/user/{user}/")
-    named = ("org", *levels) if levels[0] != "org" else levels
-    if named not in {("org",), ("org", "user"), ("org", "user", "task"), ("org", "session")}:
-        raise InvalidScope("scope", "levels come as org, user, task or org, session")
-    names = {"org": org, **dict(zip(levels, parts[1::2], strict=True))}
-    return Scope(**names)
+    found = _PATH.fullmatch(text) if isinstance(text, str) else None
+    if found is None or not found[0].strip("/"):
+        problem = f"{shown(text)} is no path such as /user/42/ or /org/acme/user/42/task/t1/"
+        raise InvalidScope("scope", problem)
+    if found["levels"] == "":
+        return GLOBAL
+    return Scope(found["org"] or org, found["user"], found["task"], found["session"])
 
 
 class Right(StrEnum):
