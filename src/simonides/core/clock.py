@@ -19,6 +19,7 @@ FOREVER = 2**62
 """A time after every other: the end of what has no end."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 class Clock(Protocol):
@@ -86,9 +87,7 @@ def in_steps(items: Iterable[T]) -> Iterator[T]:
 
 def to_ms(moment: datetime) -> int:
     """Return milliseconds since 1970; a time without a zone counts as UTC."""
-    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // timedelta(
-        milliseconds=1
-    )
+    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // _MILLISECOND
 
 
 def to_datetime(ms: int) -> datetime:

@@ -169,12 +169,12 @@ def _read(source: str, text: str) -> tuple[dict[str, Any], Lines]:
         node = yaml.compose(text, yaml.SafeLoader)
         _note_lines(source, node, (), lines)
         data = yaml.safe_load(text)
+    except PolicyInvalid:
+        raise
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = 1 if mark is None else mark.line + 1
         raise PolicyInvalid(source, line, error.problem or "is no YAML") from error
-    except PolicyInvalid:
-        raise
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise PolicyInvalid(source, 1, "is no YAML that a policy may hold") from error
     if data is None:
