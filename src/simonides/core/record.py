@@ -16,6 +16,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    SerializationInfo,
     SerializerFunctionWrapHandler,
     Strict,
     ValidationError,
@@ -335,7 +336,7 @@ class Value(BaseModel):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as JSON-ready data."""
-        return self.model_dump(mode="json")
+        return self.model_dump(mode="json", context="to_dict")
 
 
 class Record(Value):
@@ -482,8 +483,12 @@ class Record(Value):
         return tuple(name for name, holds in found.items() if holds)
 
     @model_serializer(mode="wrap")
-    def _with_scope(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {**fields(self), "scope": self.scope.path}
+    def _with_scope(
+        self, fields: SerializerFunctionWrapHandler, info: SerializationInfo
+    ) -> dict[str, Any]:
+        # `model_dump` alone holds the fields only, so that they can be validated again.
+        scope = {"scope": self.scope.path} if info.context == "to_dict" else {}
+        return {**fields(self), **scope}
 
     def __repr__(self) -> str:
         named = "" if self.key is None else f"{self.key} = "

@@ -62,7 +62,9 @@ class Hit(Value):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the hit as JSON-ready data."""
-        return {**self.model_dump(mode="json", exclude={"at"}), "warnings": list(self.warnings)}
+        fields = super().to_dict()
+        del fields["at"]
+        return {**fields, "warnings": list(self.warnings)}
 
     def __repr__(self) -> str:
         return f"<Hit {self.score:.3f} {self.id} {self.content[:60]!r}>"
