@@ -106,6 +106,7 @@ class Memory(Bound):
         at: datetime | str | None = None,
         me: str | None = None,
         source: str | None = None,
+        wait: bool = False,
     ) -> AddReport:
         """Keep what was said: every turn verbatim, and what must not be missed as facts and rules.
 
@@ -116,6 +117,8 @@ class Memory(Bound):
             at: When it was said; a message's own time comes first.
             me: The user's name; a user's message under another name is that other person's.
             source: For all messages, for example ``external``; None goes by their roles.
+            wait: Whether the language model, if there is one, reads them before this returns;
+                else it reads them later.
 
         Returns:
             A report with a line for each message. It is false if nothing was kept.
@@ -124,7 +127,7 @@ class Memory(Bound):
             InvalidInput: If a message is malformed; it names the message. Nothing was stored.
             StoreError: If the store could not.
         """
-        return self._call(add, messages, at=at, me=me, source=source)
+        return self._call(add, messages, at=at, me=me, source=source, wait=wait)
 
     def recall(
         self,

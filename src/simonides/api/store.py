@@ -6,7 +6,7 @@ import logging
 import os
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from simonides.api.admin import Admin
@@ -21,6 +21,7 @@ from simonides.core.scope import GLOBAL, Principal, principal_of
 from simonides.core.settings import Settings, default_store
 from simonides.core.validation import text
 from simonides.govern import audit
+from simonides.life.embedding import embed_owner
 from simonides.life.worker import Worker
 from simonides.models.embedder import Embedder, Reranker, TokenCounter
 from simonides.recall.journal import Journal
@@ -55,9 +56,9 @@ def _after_fork() -> None:
     for store in list(_open_stores):
         engine = store._engine
         engine.indexes.clear()
-        for part in (engine.ids, engine.policies, engine.journal, engine.worker, engine.models):
-            if part is not None:
-                part.after_fork()
+        parts = [engine.ids, engine.policies, engine.journal, engine.worker]
+        for part in (*parts, engine.models, engine.embedder):
+            getattr(part, "after_fork", lambda: None)()
 
 
 if hasattr(os, "register_at_fork"):
@@ -153,8 +154,8 @@ class Store:
                 end_begun(engine)
             engine.journal.close()
         finally:
-            if engine.models is not None:
-                engine.models.close()
+            for part in (engine.models, engine.embedder):
+                getattr(part, "close", lambda: None)()
             engine.db.close()
 
     def __enter__(self) -> Store:
@@ -176,7 +177,7 @@ def open(
     mode: str | None = None,
     settings: Settings | None = None,
     model: Model | str | None = None,
-    embedder: Embedder | Literal["none"] | None = None,
+    embedder: Embedder | str | None = None,
     reranker: Reranker | None = None,
     tokens: TokenCounter | None = None,
     key: str | None = None,
@@ -196,7 +197,9 @@ def open(
         settings: None reads the environment.
         model: Language model that reads what was said: a name such as ``openai:gpt-5-mini``, or a
             model of pydantic-ai. None means what the settings name; without one, rules read it.
-        embedder: A model of your own instead of the embedded one; ``"none"`` for words only.
+        embedder: A model of your own instead of the embedded one, or the name of one, such as
+            ``openai:text-embedding-3-small``; ``"none"`` for words only. Memories get vectors of
+            another embedder in the background.
         reranker: Looks at the best hits again.
         tokens: Counts the tokens of a text for ``max_tokens``, as your model does; None estimates
             4 characters for one, 1.5 in Chinese, Japanese and Korean.
@@ -214,7 +217,7 @@ def open(
         StoreError: If the store cannot be opened, or ``verify`` finds a change.
     """
     settings = _settings(settings, mode, key, audit_key)
-    embedder = _embedder(embedder)
+    found = _embedder(embedder, settings)
     if reranker is not None and not isinstance(reranker, Reranker):
         raise ConfigurationError("reranker needs rerank(query, texts)")
     if tokens is not None and not callable(tokens):
@@ -225,18 +228,19 @@ def open(
     models = _models(model, settings, time)
     policies = Policies(settings.policy, time)
     db = _database(target, settings, create=create)
-    dimensions, name = (1, None) if embedder is None else (embedder.dimensions, embedder.model_id)
+    dimensions, name = (1, None) if found is None else (found.dimensions, found.model_id)
     secret = b"" if settings.audit_key is None else settings.audit_key.get_secret_value().encode()
     if settings.audit_key is not None and not secret:
         raise KeyUnavailable("the audit key is empty")
     engine = Engine(
         db=db, indexes=IndexCache(dimensions, name, settings.index_budget_mb << 20),
-        policies=policies, embedder=embedder, reranker=reranker, tokens=tokens, models=models,
+        policies=policies, embedder=found, reranker=reranker, tokens=tokens, models=models,
         clock=time, ids=Ids(), journal=Journal(db, time, timed=clock is None),
         worker=Worker(timed=clock is None), settings=settings,
         audit_key=blake(b"", secret) if secret else b"",
     )  # fmt: skip
     engine.worker.due = partial(end_due, engine)
+    engine.worker.embeds = partial(embed_owner, engine)
     store = Store(engine)
     if verify:
         report = audit.verify_all(engine, Principal(GLOBAL, actor="open", is_admin=True))
@@ -271,14 +275,18 @@ def _models(given: Model | str | None, settings: Settings, clock: Clock) -> Lang
     return LanguageModels(chosen, settings, clock)
 
 
-def _embedder(given: Embedder | str | None) -> Embedder | None:
+def _embedder(given: Embedder | str | None, settings: Settings) -> Embedder | None:
     if given is None:
         from simonides.models.embedder import StaticEmbedder
 
         return StaticEmbedder()
     if given == "none":
         return None
-    if isinstance(given, str) or not isinstance(given, Embedder):
+    if isinstance(given, str) and settings.mode == "local":
+        from simonides.models.named import NamedEmbedder
+
+        return NamedEmbedder(given, settings.model_timeout_s)
+    if not isinstance(given, Embedder):
         raise ConfigurationError("embedder needs model_id, dimensions and encode(), or is 'none'")
     return given
 

@@ -38,6 +38,7 @@ class EventType(StrEnum):
     ASKED = "asked"
     REVIEWED = "reviewed"
     EXPIRED = "expired"
+    EMBEDDED = "embedded"
     TASK = "task"
     GRANTED = "granted"
     REVOKED = "revoked"

@@ -176,8 +176,9 @@ class Waiting(Value):
 
     Attributes:
         id: Its id; its last 8 characters serve as well.
-        kind: ``contradiction``; ``held``, a statement that looks like an instruction; or
-            ``privacy``, a request about the memory that was not understood.
+        kind: ``contradiction``; ``held``, a statement that looks like an instruction, or needs
+            support in its conversation; ``privacy``, a request about the memory that was not
+            understood; or ``unread``, turns that the language model could not read: it tries again.
         at: Since when.
         expires: When it ends without a decision, or None.
         by: Who proposed it; it cannot decide.
@@ -187,7 +188,7 @@ class Waiting(Value):
     """
 
     id: str
-    kind: Literal["contradiction", "held", "privacy"]
+    kind: Literal["contradiction", "held", "privacy", "unread"]
     at: datetime
     expires: datetime | None = None
     by: str = ""
@@ -237,14 +238,21 @@ class AddReport(Value):
 
     Attributes:
         lines: One for each message, in order.
+        extracted: Outcomes of what a language model has read in them, if it was waited for.
+        unfinished: Number of turns of the conversation that it still has to read.
+        reasons: Why it could not, for example ``model:timeout``.
     """
 
     lines: tuple[AddLine, ...]
+    extracted: tuple[Outcome, ...] = ()
+    unfinished: int = 0
+    reasons: tuple[str, ...] = ()
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
-        """All outcomes: of turns, then of what was learned from them."""
-        return tuple(o for line in self.lines for o in (*line.kept, *line.learned))
+        """All outcomes: of turns, then of what was learned from them, then of the model's."""
+        by_line = (o for line in self.lines for o in (*line.kept, *line.learned))
+        return (*by_line, *self.extracted)
 
     @property
     def kept(self) -> int:
@@ -408,6 +416,7 @@ class SessionReport(Value):
         session: Name of the conversation.
         entries: Number of its turns.
         summary: Outcome of its summary, or None if there was too little to sum up.
+        extracted: Outcomes of what the model has read since the last report.
         promoted: Outcomes of what became a memory: notes that matter, and what was held.
         dropped: Number of held statements that found no support.
         removed: Number of turns of tools and of external text that are gone.
@@ -417,6 +426,7 @@ class SessionReport(Value):
     session: str
     entries: int = 0
     summary: Outcome | None = None
+    extracted: tuple[Outcome, ...] = ()
     promoted: tuple[Outcome, ...] = ()
     dropped: int = 0
     removed: int = 0
@@ -425,7 +435,9 @@ class SessionReport(Value):
     @property
     def counts(self) -> Mapping[str, int]:
         """Numbers: ``stored`` memories, ``dropped`` and ``removed`` ones."""
-        stored = sum(outcome.done for outcome in (*self.promoted, self.summary) if outcome)
+        stored = sum(
+            outcome.done for outcome in (*self.extracted, *self.promoted, self.summary) if outcome
+        )
         return {"stored": stored, "dropped": self.dropped, "removed": self.removed}
 
     def to_dict(self) -> dict[str, Any]:

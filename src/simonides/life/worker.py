@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class Worker:
 
     Attributes:
         due: Does what time has made due.
+        embeds: Gives an owner's memories the vectors that they lack.
         begun: Conversations that this program began, by owner and name: the principal of each.
     """
 
@@ -38,6 +40,7 @@ class Worker:
         """
         self._timed = timed
         self.due: Job | None = None
+        self.embeds: Callable[[str], object] | None = None
         self.begun: dict[tuple[str, str], Principal]
         self.after_fork()
 
@@ -56,6 +59,12 @@ class Worker:
             self._jobs[name] = job
         self.begin()
         self._wakes.set()
+
+    def embed(self, owners: Iterable[str]) -> None:
+        """Let the memories of owners get the vectors that they lack."""
+        for owner in owners:
+            if self.embeds is not None:
+                self.submit(f"embed {owner}", partial(self.embeds, owner))
 
     def begin(self) -> None:
         """Begin to look for work that time makes due."""

@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simonides.core.errors import SimonidesError
+from simonides.text.analyse import is_latin
 
 
 @runtime_checkable
@@ -43,6 +44,9 @@ class Embedder(Protocol):
     Attributes:
         model_id: Names the model and its version; vectors under different ids are not compared.
         dimensions: Length of a vector.
+
+    One that knows more than Latin script says so by an attribute ``is_multilingual``; of others,
+    texts in other scripts are searched by their words alone.
     """
 
     model_id: str
@@ -80,6 +84,8 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
     Raises:
         EmbedderFailed: If the embedder fails, or its answer has another shape or is not finite.
     """
+    if not getattr(embedder, "is_multilingual", False):
+        texts = [text if is_latin(text) else "" for text in texts]
     try:
         found = np.asarray(embedder.encode(texts), np.float32)
     except Exception as error:

@@ -12,8 +12,6 @@ import logging
 import re
 import threading
 from collections.abc import Coroutine
-from concurrent.futures import CancelledError
-from concurrent.futures import TimeoutError as Late
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -22,6 +20,7 @@ from pydantic import BaseModel, ValidationError
 from simonides.core.clock import Clock
 from simonides.core.errors import ConfigurationError, MissingExtra, SimonidesError
 from simonides.core.settings import Settings, openai_url
+from simonides.models.loop import EventLoop
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -34,6 +33,9 @@ AT_ONCE = 4
 RETRIES, FIRST_WAIT_S = 3, 0.5
 """Most repetitions of a question after a passing failure, and the wait before the first; each
 further wait is twice as long, with up to half of it at random. Chosen."""
+
+PASSING = ("unreachable", "busy")
+"""Reasons after which the same question may soon be answered."""
 
 PAUSE_AFTER, PAUSE_MS = 3, 60_000
 """Failures in a row after which the model is left alone, and for how long. Chosen."""
@@ -103,8 +105,7 @@ class LanguageModels:
         self._failures, self._paused_until = 0, 0
         self._seconds = settings.model_timeout_s
         self._lock = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._loop = EventLoop(self._model)
         self._turns: asyncio.Semaphore | None = None
         _log.info("the user's turns are sent to %s at %s", self.name, self._model.base_url)
 
@@ -133,7 +134,7 @@ class LanguageModels:
             raise ModelFailed("unreachable", "it failed several times in a row, and is left alone")
         question = self._asked(instructions, prompt, output, budget)
         try:
-            answer = self._wait(question, budget)
+            answer = self._answered(question, budget)
         except ModelFailed as error:
             _log.warning("%s", error)
             if error.reason not in ("empty", "invalid", "refused"):
@@ -158,37 +159,23 @@ class LanguageModels:
             "model_tokens": sum(self.tokens), "model_paused": self.is_paused,
         }  # fmt: skip
 
+    def hurry(self, seconds: float) -> None:
+        """Give each further question less time: the program ends."""
+        self._seconds = min(self._seconds, seconds)
+
     def close(self) -> None:
         """Let go of connections and of the thread."""
-        with self._lock:
-            loop, thread, self._loop = self._loop, self._thread, None
-        if loop is None or thread is None:
-            return
-        asyncio.run_coroutine_threadsafe(self._model.__aexit__(None, None, None), loop).result(5)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(5)
-        loop.close()
+        self._loop.close()
 
     def after_fork(self) -> None:
         """Begin anew in a child process: the thread is the parent's."""
-        self._lock, self._loop, self._thread = threading.Lock(), None, None
+        self._lock, self._turns = threading.Lock(), None
+        self._loop.after_fork()
 
-    def _wait(self, question: Coroutine[Any, Any, Answer], budget: float) -> Answer:
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._turns = asyncio.Semaphore(AT_ONCE)
-                self._thread = threading.Thread(
-                    target=self._loop.run_forever, name="simonides-models", daemon=True
-                )
-                self._thread.start()
-                entered = asyncio.run_coroutine_threadsafe(self._model.__aenter__(), self._loop)
-                entered.result(5)
-            future = asyncio.run_coroutine_threadsafe(question, self._loop)
+    def _answered(self, question: Coroutine[Any, Any, Answer], budget: float) -> Answer:
         try:
-            return future.result(budget * 1.05)
-        except (Late, CancelledError):
-            future.cancel()
+            return self._loop.run(question, budget * 1.05)
+        except TimeoutError:
             raise ModelFailed("timeout", f"no answer in {budget:.1f} s") from None
 
     async def _asked(
@@ -204,10 +191,11 @@ class LanguageModels:
     async def _tried(
         self, instructions: str, prompt: str, output: type[T] | None, until: float
     ) -> Answer:
-        from pydantic_ai import Agent, exceptions
+        from pydantic_ai import Agent
+        from pydantic_ai.exceptions import ModelAPIError
         from pydantic_ai.settings import ModelSettings
 
-        assert self._turns is not None  # noqa: S101  made with the loop
+        self._turns = self._turns or asyncio.Semaphore(AT_ONCE)
         agent = Agent(
             self._model, instructions=instructions, retries=1,
             output_type=str if output is None else _outputs(output),
@@ -224,11 +212,13 @@ class LanguageModels:
                 if not run.output:
                     raise ModelFailed("empty", "it said nothing")
                 return Answer(run.output, used.requests, (used.input_tokens, used.output_tokens))
-            except (exceptions.AgentRunError, exceptions.UserError) as error:
+            except ModelFailed:
+                raise
+            except Exception as error:  # noqa: BLE001  a model of the caller may raise anything
                 failed = _failed(error)
                 wait = FIRST_WAIT_S * 2**attempt * (1 + _share(prompt, attempt) / 2)
-                passing = failed.reason in ("unreachable", "busy")
-                if not passing or attempt == RETRIES or clock.time() + wait >= until:
+                is_passing = isinstance(error, ModelAPIError) and failed.reason in PASSING
+                if not is_passing or attempt == RETRIES or clock.time() + wait >= until:
                     raise failed from error
                 await asyncio.sleep(wait)
         raise AssertionError("unreachable")
@@ -251,9 +241,11 @@ def _failed(error: Exception) -> ModelFailed:
         ((e.ModelRequestRejectedError, e.UserError), "refused"),
         ((e.ModelAPIError,), "unreachable"),
         ((e.ContentFilterError,), "empty"),
+        ((e.UnexpectedModelBehavior, e.UsageLimitExceeded), "invalid"),
+        ((Exception,), "unreachable"),
     ]  # fmt: skip
     fitting = [name for kinds, name in reasons if isinstance(error, kinds)]
-    return ModelFailed(fitting[0] if fitting else "invalid", str(error))
+    return ModelFailed(fitting[0], str(error))
 
 
 def _outputs(output: type[T]) -> Any:

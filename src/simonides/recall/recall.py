@@ -27,7 +27,7 @@ from simonides.recall.view import View
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, as_then, batched, fetched, id_bytes, memory_row
-from simonides.text.analyse import Mark, analyse, is_latin, query_terms
+from simonides.text.analyse import Mark, analyse, query_terms
 
 T = TypeVar("T")
 
@@ -161,6 +161,7 @@ def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Rec
             waiting, hits = _ranking(engine, who, ask, read, connection, now, take)
     if engine.embedder is not None and waiting:
         degraded = [*degraded, "vector_partly"]
+        engine.worker.embed(reach.owner for reach in ask.reach)
     if engine.reranker is not None and not ask.is_past:
         hits, failed = _reranked(engine, ask.query, hits)
         degraded = [*degraded, *failed]
@@ -333,7 +334,7 @@ def _read(engine: Engine, text: str, now: int) -> tuple[Query, list[str]]:
     vector, degraded = np.zeros(engine.indexes.dimensions, np.float32), ["vector"]
     if engine.embedder is not None:
         with suppress(EmbedderFailed):
-            [vector] = embed(engine.embedder, [text if is_latin(text) else ""])
+            [vector] = embed(engine.embedder, [text])
             degraded = []
     question = read_question(text, to_datetime(now).date())
     return Query(query_terms(text), vector, question), degraded
@@ -529,4 +530,5 @@ def status(engine: Engine, who: Principal) -> dict[str, Any]:
         "embedder": engine.indexes.embedder,
         "reranker": None if engine.reranker is None else type(engine.reranker).__name__,
         "policy": engine.policies.for_org(who.home.org).version,
+        **({"model": None} if engine.models is None else engine.models.status()),
     }  # fmt: skip

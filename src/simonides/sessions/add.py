@@ -22,6 +22,7 @@ from simonides.prompt.receipts import conversation, echoed
 from simonides.recall.question import days_named
 from simonides.sessions.end import end_idle
 from simonides.sessions.facts import correct_facts, end_facts
+from simonides.sessions.model import read_by_model
 from simonides.sessions.obey import obey
 from simonides.sessions.reading import Piece, pieces_of
 from simonides.storage import statements
@@ -51,6 +52,7 @@ def add(
     at: Any = None,
     me: str | None = None,
     source: str | None = None,
+    wait: bool = False,
 ) -> AddReport:
     """Keep what was said, and say for each message what became of it.
 
@@ -61,6 +63,7 @@ def add(
         at: When it was said; a message's own time comes first.
         me: The user's name in the messages.
         source: For all messages, for example ``external``; None goes by their roles.
+        wait: Whether the language model reads them before this returns.
 
     Raises:
         InvalidInput: If a message is malformed; nothing was stored.
@@ -101,7 +104,7 @@ def add(
             batch = []
     if batch:
         lines += _stored(engine, who, session, batch)
-    return AddReport(lines=tuple(lines))
+    return AddReport(lines=tuple(lines), **read_by_model(engine, who, wait=wait))
 
 
 @dataclass(frozen=True)

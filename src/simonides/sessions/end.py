@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simonides.capture.proposals import supported_summary
 from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import StoreError
@@ -24,17 +25,28 @@ from simonides.core.record import SUMMARY, Draft, Importance, Source, id_text
 from simonides.core.results import SessionReport
 from simonides.core.scope import Principal, parse_scope
 from simonides.recall.index import OwnerIndex
-from simonides.sessions.summary import is_substantive, summarised
+from simonides.sessions.model import read_waiting
+from simonides.sessions.summary import MOST_CHARS, is_substantive, summarised
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, memory_row
 from simonides.storage.transaction import Transaction
-from simonides.text.statement import read
+from simonides.text.analyse import query_terms
 from simonides.write import queue
 from simonides.write.candidate import candidate_of
 from simonides.write.gates import Turn
 from simonides.write.judge import Judgement, judge, judge_approved
-from simonides.write.log import Part, end_job, last_part, parts, principal_of_part, turns_of
+from simonides.write.log import (
+    Part,
+    end_job,
+    last_of,
+    last_part,
+    part_of,
+    parts,
+    principal_of_part,
+    read_job,
+    turns_of,
+)  # fmt: skip
 from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import owner_turn
 
@@ -44,6 +56,12 @@ SUMMARY_DAYS = 30
 STEPS = ("", "extracted", "summarised", "promoted", "cleaned", "finished")
 
 _log = logging.getLogger("simonides.sessions")
+
+CLOSE_S = 10.0
+"""Time that the model has for a question while the program ends; chosen."""
+
+MOST_PARENTS = 64
+"""Turns that a summary of the model's rests on, the last ones; chosen."""
 
 LEAST_SUPPORT = 2
 """Turns of the user that must support a held statement."""
@@ -82,11 +100,23 @@ def end_due(engine: Engine) -> None:
     with engine.db.read() as connection:
         due = connection.rows(statements.DUE, {"now": engine.clock.now_ms()})
     for owner, job in due:
-        end_idle(engine, owner, bytes.fromhex(job.removeprefix("end ")))
+        kind, _, id = job.partition(" ")
+        {"end": end_idle, "read": read_idle}[kind](engine, owner, bytes.fromhex(id))
+
+
+def read_idle(engine: Engine, owner: str, id: bytes) -> None:
+    """Let the model read what waits of a part; the worker calls it."""
+    with engine.db.write(owner) as connection:
+        connection.run(statements.NOT_DUE, {"owner": owner, "job": read_job(id)})
+        part = part_of(connection, owner, id)
+    if part is not None:
+        read_waiting(engine, principal_of_part(part), id)
 
 
 def end_begun(engine: Engine) -> None:
     """End the conversations that this program began; one that cannot be ended is left to others."""
+    if engine.models is not None:
+        engine.models.hurry(CLOSE_S)
     for who in list(engine.worker.begun.values()):
         try:
             end(engine, who)
@@ -119,10 +149,12 @@ def checkpoint(engine: Engine, who: Principal) -> SessionReport:
     if part is None or part.status != "open":
         return SessionReport(session=who.conversation)
     ending = Ending(engine, who, part)
+    found = read_waiting(engine, who, part.id)
     effect = ending.promotion(is_last=False)
     with owner_turn(engine, who.owner, who.name) as (tx, index):
         effect(tx, index)
-    return ending.report
+    more = {"extracted": found.outcomes, "reasons": found.reasons}
+    return ending.report.model_copy(update=more)
 
 
 class Ending:
@@ -135,15 +167,16 @@ class Ending:
     def __init__(self, engine: Engine, who: Principal, part: Part) -> None:
         self._engine, self._who, self._part = engine, who, part
         with engine.db.read(who.owner) as connection:
-            following = [e for e in parts(connection, who.owner) if e.name == part.name]
-            after = next((e.data["first"] for e in following if e.part == part.part + 1), 2**53)
-            self._turns = turns_of(connection, who, part.data["first"], after - 1)
+            self._turns = turns_of(connection, who, part.data["first"], last_of(part))
             self._learned = learned_from(connection, who.owner, self._turns)
+        self._by_model = ""
         self.report = SessionReport(session=who.conversation, entries=len(self._turns))
 
     def prepare(self, step: str) -> Effect:
         """Do what a step needs outside a transaction, and return what it does inside one."""
         match step:
+            case "extracted":
+                return self._extraction()
             case "summarised":
                 return self._summary()
             case "promoted":
@@ -190,11 +223,25 @@ class Ending:
 
     # -- steps -------------------------------------------------------------------------------------
 
+    def _extraction(self) -> Effect:
+        """Let the model read what is left, and sum it up; what it stores, it stores itself."""
+        told = [each for each in self._turns if not _is_foreign(each)]
+        found = read_waiting(self._engine, self._who, self._part.id, sums_up=is_substantive(told))
+        self._by_model = supported_summary(found.summary, [t["content"] for t in told], MOST_CHARS)
+        self._said(extracted=found.outcomes, reasons=found.reasons)
+        with self._engine.db.read(self._who.owner) as connection:
+            self._learned = learned_from(connection, self._who.owner, self._turns)
+            now = part_of(connection, self._who.owner, self._part.id)
+        self._part = self._part if now is None else now
+        return self._nothing
+
     def _summary(self) -> Effect:
         told = [each for each in self._turns if not _is_foreign(each)]
         if not is_substantive(told):
             return self._nothing
         text, quoted = summarised(told, [row["quote"] or row["content"] for row in self._learned])
+        if self._by_model:
+            text, quoted = f"{text.splitlines()[0]}\n{self._by_model}", told[-MOST_PARENTS:]
         now = self._engine.clock.now_ms()
         draft = Draft(
             text, category=SUMMARY, kind="episodic", source=Source.AGENT_INFERRED.value,
@@ -281,8 +328,7 @@ def _noted(turn: MemoryRow) -> Draft:
 
 def _is_supported(entry: queue.Entry, turns: Sequence[MemoryRow]) -> bool:
     """Whether the user said a held statement often enough: its value, or two of its words."""
-    telling = set(read(str(entry.data["draft"]["content"])).telling)
-    said = [read(turn["content"]).words for turn in turns if turn["role"] == "user"]
-    least = min(2, len(telling))
-    supporting = [words for words in said if len(telling & words) >= least]
+    telling = set(query_terms(entry.data["draft"]["content"]))
+    said = [set(query_terms(turn["content"])) for turn in turns if turn["role"] == "user"]
+    supporting = [terms for terms in said if len(telling & terms) >= min(2, len(telling))]
     return len(supporting) >= LEAST_SUPPORT

@@ -101,9 +101,12 @@ _ROWS = f"SELECT {', '.join(MEMORY)} FROM memories WHERE owner = :owner"
 CHANGE = """
 UPDATE memories SET status = :status, updated_at = :updated_at, verified_at = :verified_at,
   soft_expires_at = :soft_expires_at, hard_expires_at = :hard_expires_at,
-  known_to = :known_to, ended = :ended, ended_by = :ended_by
+  embedder = :embedder, vector = :vector, scale = :scale, known_to = :known_to, ended = :ended, ended_by = :ended_by
 WHERE owner = :owner AND id = :id"""
 """The columns in which a row may change after its insertion."""
+
+NOT_EMBEDDED = f"""
+{_ROWS} AND known_to IS NULL AND COALESCE(embedder, '') <> :embedder ORDER BY id LIMIT :limit"""
 
 BY_ID = f"{_ROWS} AND id = :id"
 HISTORY = f"{_ROWS} AND root = :root ORDER BY version"
@@ -127,6 +130,12 @@ LAST_TURNS = """
 SELECT hash, message_id, role, position FROM memories
 WHERE owner = :owner AND session = :session AND position IS NOT NULL AND known_to IS NULL
 ORDER BY position DESC LIMIT :limit"""
+
+KNOWN_KEYS = """
+SELECT key, content FROM memories
+WHERE owner = :owner AND key IS NOT NULL AND known_to IS NULL AND COALESCE(purpose, '') = :purpose
+  AND task IS NULL AND audience IS NULL
+ORDER BY updated_at DESC, id LIMIT 40"""
 
 SESSION_ROOTS = "SELECT DISTINCT root FROM memories WHERE owner = :owner AND session = :session"
 
@@ -273,6 +282,11 @@ SET_COUNTER = """
 INSERT INTO counters (owner, day, name, value) VALUES (:owner, 0, :name, :value)
 ON CONFLICT (owner, day, name) DO UPDATE SET value = excluded.value"""
 
+COUNTED = "SELECT value FROM counters WHERE owner = :owner AND day = :day AND name = :name"
+COUNT = """
+INSERT INTO counters (owner, day, name, value) VALUES (:owner, :day, :name, :value)
+ON CONFLICT (owner, day, name) DO UPDATE SET value = counters.value + excluded.value"""
+
 TOMBSTONES = "SELECT id, digest FROM tombstones WHERE owner = :owner AND digest = :digest"
 REFUSALS = "SELECT id, kind, value, at, data FROM consents WHERE owner = :owner ORDER BY at, id"
 PENDING = """
@@ -292,6 +306,7 @@ _PART = "id, name, part, status, step, begun, last, ended, turns, data"
 LAST_PART = f"""
 SELECT {_PART} FROM sessions WHERE owner = :owner AND name = :name ORDER BY part DESC LIMIT 1"""
 PARTS = f"SELECT {_PART} FROM sessions WHERE owner = :owner ORDER BY last DESC, id DESC"
+PART = f"SELECT {_PART} FROM sessions WHERE owner = :owner AND id = :id"
 BEGIN_PART = """
 INSERT INTO sessions (owner, id, name, part, status, step, begun, last, turns, data, salt)
 VALUES (:owner, :id, :name, :part, 'open', '', :now, :now, :turns, :data, :salt)"""

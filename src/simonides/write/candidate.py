@@ -116,7 +116,7 @@ class Candidate:
             self,
             content=content,
             hash=content_hash(content),
-            analysed=_analysed(content, self.draft.speaker, self.key, self.tags, self.category),
+            analysed=analysed_as(content, self.draft.speaker, self.key, self.tags, self.category),
         )
 
 
@@ -184,7 +184,7 @@ def candidate_of(
         valid_to=None if draft.valid_to is None else to_ms(draft.valid_to),
         ttl_ms=None if draft.ttl_days is None else round(draft.ttl_days * DAY_MS),
         hash=content_hash(draft.content),
-        analysed=_analysed(draft.content, draft.speaker, draft.key, draft.tags, category),
+        analysed=analysed_as(draft.content, draft.speaker, draft.key, draft.tags, category),
         parents=parents,
     )  # fmt: skip
 
@@ -259,9 +259,10 @@ def _with_object(triple: Triple | None, content: str) -> Triple | None:
     return None if triple is None else Triple(triple.subject, triple.predicate, content)
 
 
-def _analysed(
+def analysed_as(
     content: str, speaker: str | None, key: str | None, tags: Sequence[str], category: str
 ) -> Analysed:
+    """Analyse a memory with these fields."""
     names = [*([key.replace("_", " ")] if key else []), *tags]
     return analysed(content, speaker=speaker, names=names, is_turn=category == TURN)
 

@@ -24,7 +24,7 @@ from simonides.recall.view import View
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memory_row
 from simonides.storage.transaction import Transaction
-from simonides.text.analyse import analyse, is_latin
+from simonides.text.analyse import analyse
 from simonides.text.statement import content_hash, read
 from simonides.write import queue
 from simonides.write.turn import Vector, bury, changed_version, index_row, owner_turn, vector_cells
@@ -248,7 +248,7 @@ def redacted(engine: Engine, row: MemoryRow, covers: Callable[[str], bool]) -> R
         gone, content = [row["content"]], GAP
     vector: Vector = None
     if engine.embedder is not None and row["vector"] is not None:
-        [vector] = embed(engine.embedder, [content if is_latin(content) else ""])
+        [vector] = embed(engine.embedder, [content])
     return Redaction(row, content, tuple(gone), vector)
 
 

@@ -37,7 +37,8 @@ class Part(NamedTuple):
         last: When something was last said in it.
         ended: When its end was finished, or None.
         turns: How many turns it has.
-        data: ``first``, its first position; ``read``, the last position that the model has read;
+        data: ``first`` and ``last``, its first and last position, the latter if another part
+            follows; ``read``, the last one that the model has read;
             ``who``, the principal; ``summary``, the root of its summary.
     """
 
@@ -74,6 +75,17 @@ def parts(connection: Connection, owner: str) -> list[Part]:
     return list(_parts(connection.rows(statements.PARTS, {"owner": owner})))
 
 
+def part_of(connection: Connection, owner: str, id: bytes) -> Part | None:
+    """Return a part by its id, or None."""
+    return next(_parts(connection.rows(statements.PART, {"owner": owner, "id": id})), None)
+
+
+def keep(connection: Connection, owner: str, id: bytes, data: dict[str, Any]) -> None:
+    """Keep the data of a part."""
+    params = {"owner": owner, "id": id, "data": json.dumps(data)}
+    connection.run(statements.KEEP_DATA, params)
+
+
 def _parts(rows: list[tuple[Any, ...]]) -> Iterator[Part]:
     for *cells, data in rows:
         yield Part._make((*cells, json.loads(data)))
@@ -98,10 +110,11 @@ def go_on(engine: Engine, tx: Transaction, who: Principal, position: int, turns:
     if found is not None and not found.is_over(tx.now, idle):
         params = {"owner": tx.owner, "id": found.id, "now": tx.now, "turns": turns}
         tx.connection.run(statements.GO_ON, params)
-        _let_end(tx, found.id, idle)
+        _let_end(engine, tx, found.id)
         return found
     if found is not None:
         tx.connection.run(statements.BEGIN_END, {"owner": tx.owner, "id": found.id})
+        keep(tx.connection, tx.owner, found.id, {**found.data, "last": position - 1})
     data = {
         "first": position, "read": position - 1,
         "who": {
@@ -115,16 +128,23 @@ def go_on(engine: Engine, tx: Transaction, who: Principal, position: int, turns:
         "salt": tx.salt(),
     }  # fmt: skip
     tx.connection.run(statements.BEGIN_PART, row)
-    _let_end(tx, row["id"], idle)
+    _let_end(engine, tx, row["id"])
     begun = Part(row["id"], row["name"], row["part"], "open", "", tx.now, tx.now, None, turns, data)
     return begun if found is None else found
 
 
-def _let_end(tx: Transaction, id: bytes, idle_minutes: float) -> None:
-    """Let a part end by itself after a quiet time."""
-    at = tx.now + round(idle_minutes * MINUTE_MS) + 1
-    due = {"owner": tx.owner, "at": at, "job": end_job(id)}
-    tx.connection.run(statements.SET_DUE, due)
+def _let_end(engine: Engine, tx: Transaction, id: bytes) -> None:
+    """Let the model read a part, and the part end, after a quiet time."""
+    jobs = {end_job(id): round(engine.settings.idle_minutes * MINUTE_MS) + 1}
+    if engine.models is not None:
+        jobs[read_job(id)] = QUIET_MS
+    for job, later in jobs.items():
+        tx.connection.run(statements.SET_DUE, {"owner": tx.owner, "at": tx.now + later, "job": job})
+
+
+def read_job(id: bytes) -> str:
+    """Return the name of the job that lets the model read a part."""
+    return f"read {id.hex()}"
 
 
 def end_job(id: bytes) -> str:
@@ -139,6 +159,11 @@ def principal_of_part(part: Part) -> Principal:
         parse_scope(who["scope"]), session=who["session"], agent=who["agent"],
         purpose=who["purpose"], actor="session end",
     )  # fmt: skip
+
+
+def last_of(part: Part) -> int:
+    """Return the last position that may belong to a part."""
+    return int(part.data.get("last", 2**53))
 
 
 def turns_of(

@@ -18,7 +18,6 @@ from simonides.models.embedder import EmbedderFailed, embed
 from simonides.storage import statements
 from simonides.storage.rows import id_bytes, record_of
 from simonides.storage.transaction import blake
-from simonides.text.analyse import is_latin
 from simonides.write import queue
 from simonides.write.candidate import Candidate, candidate_of, draft_fields
 from simonides.write.gates import Turn, refused, store
@@ -118,7 +117,7 @@ def vectors_of(engine: Engine, candidates: Sequence[Candidate]) -> list[Vector]:
         return [None] * len(candidates)
     texts = [each.analysed.text for each in candidates]
     try:
-        found = embed(engine.embedder, [text if is_latin(text) else "" for text in texts])
+        found = embed(engine.embedder, texts)
     except EmbedderFailed as error:
         # Words still find it, and recall says that vectors are missing.
         _log.warning("stored without vectors: %s", error)

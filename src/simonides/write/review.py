@@ -22,6 +22,7 @@ from simonides.write import queue
 from simonides.write.candidate import candidate_of
 from simonides.write.gates import Turn
 from simonides.write.judge import judge_approved
+from simonides.write.log import parts
 from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import owner_turn
 
@@ -41,7 +42,15 @@ def waiting(engine: Engine, who: Principal) -> list[Waiting]:
             sides = _sides(connection, who, entry)
             if _may_see(who, entry, sides):
                 found.append(_shown(entry, sides))
-    return found
+        unread = [part for part in parts(connection, who.owner) if "failed" in part.data]
+    return found + [
+        Waiting(
+            id=id_text(part.id), kind="unread", at=to_datetime(part.last),
+            reasons=(f"model:{part.data['failed']}",),
+        )
+        for part in unread
+        if part.data["who"]["purpose"] == who.purpose
+    ]  # fmt: skip
 
 
 def _sides(connection: Connection, who: Principal, entry: queue.Entry) -> list[Record]:

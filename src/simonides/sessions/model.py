@@ -1,0 +1,264 @@
+"""What a language model reads out of a conversation, off the way of the answer.
+
+The model proposes; each proposal quotes a turn of the user and is checked against it, judged by
+policy and stored like any other write. One question reads the turns that wait, and at the end of a
+conversation sums it up. What cannot be read is kept and read again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from simonides.capture.proposals import INSTRUCTIONS, Checked, Extraction, checked
+from simonides.core.clock import DAY_MS, to_datetime
+from simonides.core.engine import Engine
+from simonides.core.outcome import Outcome
+from simonides.core.record import Draft, Source, id_text
+from simonides.core.scope import Principal
+from simonides.models.language import ModelFailed
+from simonides.storage import statements
+from simonides.storage.database import Connection
+from simonides.storage.rows import MemoryRow, memory_row
+from simonides.write import queue
+from simonides.write.candidate import candidate_of, draft_fields
+from simonides.write.gates import Turn
+from simonides.write.judge import Commit, Drop, Judgement, judge
+from simonides.write.log import Part, keep, last_of, last_part, part_of, read_job, turns_of
+from simonides.write.remember import decided, vectors_of
+from simonides.write.turn import owner_turn
+
+WAITING_TURNS, WAITING_CHARS = 20, 8_000
+"""Turns, or characters in them, that are read at once without waiting for a quiet time; chosen."""
+
+MOST_CHARS, TURN_CHARS = 24_000, 6_000
+"""Characters of a question, and of a turn in it; chosen: 6,000 tokens."""
+
+EARLIER = 4
+"""Turns before those that are read, for the context; chosen."""
+
+RETRY_MS = 600_000
+"""After this time, what the model could not read is read again; chosen."""
+
+SUMMARY_PROMPT = (
+    'Set "summary", too: what the user wanted, what was decided and what is left to do, in at most'
+    " 900 characters, with the names, numbers and prohibitions that were said and nothing else."
+)
+
+
+class Reading(NamedTuple):
+    """What one reading has found.
+
+    Attributes:
+        outcomes: Of each proposal.
+        summary: Of what was read, if it was asked for.
+        reasons: Why something was not read or not stored, machine-readable.
+    """
+
+    outcomes: tuple[Outcome, ...] = ()
+    summary: str = ""
+    reasons: tuple[str, ...] = ()
+
+
+def read_waiting(engine: Engine, who: Principal, id: bytes, *, sums_up: bool = False) -> Reading:
+    """Let the model read the turns of a part that wait, and store what it proposes.
+
+    Args:
+        engine: The store.
+        who: The principal of the part.
+        id: Of the part.
+        sums_up: Whether the model is asked for a summary of the whole part, too.
+    """
+    found = Reading()
+    while engine.models is not None:
+        with engine.db.read(who.owner) as connection:
+            part = part_of(connection, who.owner, id)
+            if part is None:
+                return found
+            turns = _waiting(connection, who, part)
+            turns, has_more = _first(turns)
+            asked = _question(engine, who, connection, part, turns, sums_up and not has_more)
+        if not turns and not (sums_up and part.turns):
+            return found
+        try:
+            answer = _asked(engine, who, asked)
+        except ModelFailed as error:
+            _keep_failure(engine, who, part, error.reason)
+            return found._replace(reasons=(*found.reasons, f"model:{error.reason}"))
+        more = _stored(engine, who, part, turns, answer)
+        found = Reading(found.outcomes + more.outcomes, more.summary, found.reasons + more.reasons)
+        if not has_more:
+            return found
+    return found
+
+
+def read_by_model(engine: Engine, who: Principal, *, wait: bool) -> dict[str, Any]:
+    """Let the model read what waits in a conversation, and return the fields of a report.
+
+    Args:
+        engine: The store.
+        who: The user.
+        wait: Whether it reads now; else it reads soon if much waits, or after a quiet time.
+    """
+    if engine.models is None:
+        return {}
+    found = Reading()
+    with engine.db.read(who.owner) as connection:
+        part = last_part(connection, who)
+    if part is not None and wait:
+        found = read_waiting(engine, who, part.id)
+    with engine.db.read(who.owner) as connection:
+        part = last_part(connection, who)
+        turns = [] if part is None else _waiting(connection, who, part)
+    chars = sum(len(turn["content"]) for turn in turns)
+    if part is not None and (len(turns) >= WAITING_TURNS or chars >= WAITING_CHARS) and not wait:
+        engine.worker.submit(read_job(part.id), partial(read_waiting, engine, who, part.id))
+    return {"extracted": found.outcomes, "unfinished": len(turns), "reasons": found.reasons}
+
+
+def _waiting(connection: Connection, who: Principal, part: Part) -> list[MemoryRow]:
+    """Return what is not read yet; results of tools and quoted text are not shown to the model."""
+    turns = turns_of(connection, who, part.data["read"] + 1, last_of(part))
+    return [each for each in turns if each["role"] in ("user", "assistant") and not each["origin"]]
+
+
+def _first(turns: Sequence[MemoryRow]) -> tuple[list[MemoryRow], bool]:
+    """Return as many turns as fit into a question, and whether more wait."""
+    chars = 0
+    for place, turn in enumerate(turns):
+        chars += min(len(turn["content"]), TURN_CHARS) + 40
+        if chars > MOST_CHARS and place:
+            return list(turns[:place]), True
+    return list(turns), False
+
+
+def _question(
+    engine: Engine,
+    who: Principal,
+    connection: Connection,
+    part: Part,
+    turns: Sequence[MemoryRow],
+    sums_up: bool,  # noqa: FBT001  one caller
+) -> dict[str, Any]:
+    """Return what the model is shown: date, allowed keys, what is known, turns."""
+    first = part.data["first"] if sums_up else part.data["read"] + 1 - EARLIER
+    earlier = turns_of(connection, who, max(first, 0), part.data["read"])
+    keys = engine.policies.for_org(who.home.org).proposals.keys
+    return {
+        "date": f"{to_datetime(engine.clock.now_ms()):%Y-%m-%d}", "keys": sorted(keys),
+        "known": _known(connection, who),
+        "earlier": [_shown(each) for each in earlier if not each["origin"]],
+        "turns": [{"turn": place, **_shown(each)} for place, each in enumerate(turns)],
+        "summary_wanted": sums_up,
+    }  # fmt: skip
+
+
+def _shown(turn: MemoryRow) -> dict[str, str]:
+    return {"who": turn["speaker"] or turn["role"], "text": turn["content"][:TURN_CHARS]}
+
+
+def _known(connection: Connection, who: Principal) -> dict[str, str]:
+    """Return what is known under keys, so that it is not proposed again."""
+    params = {"owner": who.owner, "purpose": who.purpose or ""}
+    return dict(connection.rows(statements.KNOWN_KEYS, params))
+
+
+def _asked(engine: Engine, who: Principal, question: dict[str, Any]) -> Extraction:
+    """Ask the model, within what one user may cost a day.
+
+    Raises:
+        ModelFailed: If it gives no usable answer, or the day's limit is reached.
+    """
+    assert engine.models is not None  # noqa: S101  the callers have looked
+    day, most = engine.clock.now_ms() // DAY_MS, engine.settings.model_calls_per_day
+    params = {"owner": who.owner, "day": day, "name": "model_calls"}
+    with engine.db.read(who.owner) as connection:
+        spent = connection.one(statements.COUNTED, params)
+    if spent is not None and spent[0] >= most:
+        raise ModelFailed("refused", f"{most} requests of this user today; the limit of a day")
+    wanted = question.pop("summary_wanted")
+    prompt = json.dumps(question, ensure_ascii=False)
+    instructions = f"{INSTRUCTIONS}\n{SUMMARY_PROMPT}" if wanted else INSTRUCTIONS
+    answer = engine.models.ask(instructions, prompt, Extraction)
+    with engine.db.write(who.owner) as connection:
+        connection.run(statements.COUNT, {**params, "value": answer.calls})
+    found = answer.output
+    assert isinstance(found, Extraction)  # noqa: S101  it was asked for
+    return found
+
+
+def _stored(
+    engine: Engine, who: Principal, part: Part, turns: Sequence[MemoryRow], answer: Extraction
+) -> Reading:
+    """Check, judge and store what the model proposes, unless another worker was faster."""
+    allowed = engine.policies.for_org(who.home.org).proposals.category_of
+    said = {place: turn for place, turn in enumerate(turns) if turn["role"] == "user"}
+    judged: list[Judgement] = []
+    held: list[tuple[dict[str, Any], tuple[str, ...]]] = []
+    reasons: list[str] = []
+    for item in answer.items:
+        turn = said.get(item.turn)
+        if turn is None:
+            reasons.append("proposal:no_such_turn")
+            continue
+        found = checked(item, turn["content"], allowed=allowed)
+        if found.decision == "drop":
+            reasons += [f"proposal:{reason}" for reason in found.reasons]
+            continue
+        made = judge(candidate_of(engine, who, _draft(engine, found, turn)), by_model=True)
+        if found.decision == "commit" or isinstance(made, Drop):
+            judged.append(made)
+        else:
+            held.append((draft_fields(made.candidate), (found.decision, *found.reasons)))
+    vectors = vectors_of(engine, [each.candidate for each in judged])
+    with owner_turn(engine, who.owner, who.name) as (tx, index):
+        now = part_of(tx.connection, who.owner, part.id)
+        if now is None or now.data["read"] != part.data["read"]:
+            return Reading(reasons=("read_meanwhile",))
+        turn_to_write = Turn(tx, index, engine.indexes.embedder)
+        outcomes = tuple(
+            decided(turn_to_write, *each)
+            for each in zip(judged, vectors, strict=True)
+            if not _is_older(tx.connection, each[0])
+        )
+        for draft, why in held:
+            data = {"draft": draft, "reasons": why, "by": f"model {_name(engine)}"}
+            queue.put(tx, "held", data, days=None, session=who.conversation)
+        last = max((turn["position"] for turn in turns), default=now.data["read"])
+        data = {key: value for key, value in now.data.items() if key != "failed"}
+        keep(tx.connection, who.owner, part.id, {**data, "read": last})
+    return Reading(outcomes, answer.summary, tuple(reasons))
+
+
+def _draft(engine: Engine, found: Checked, turn: MemoryRow) -> Draft:
+    said = turn["valid_from"] or turn["created_at"]
+    return Draft(
+        **found.fields, source=Source.USER_STATED.value, at=to_datetime(said),
+        session=turn["session"], speaker=turn["speaker"], parents=(id_text(turn["id"]),),
+        origin=f"model {_name(engine)}",
+    )  # fmt: skip
+
+
+def _name(engine: Engine) -> str:
+    return "" if engine.models is None else engine.models.name
+
+
+def _is_older(connection: Connection, judged: Judgement) -> bool:
+    """Whether something said later is known under the key of a proposal."""
+    candidate = judged.candidate
+    if not isinstance(judged, Commit) or candidate.key is None or candidate.valid_from is None:
+        return False
+    params = {"owner": candidate.scope.owner, "key": candidate.key}
+    rows = [memory_row(cells) for cells in connection.rows(statements.BY_KEY, params)]
+    return any((row["valid_from"] or row["created_at"]) > candidate.valid_from for row in rows)
+
+
+def _keep_failure(engine: Engine, who: Principal, part: Part, reason: str) -> None:
+    """Note that the turns are not read, and when they are read again."""
+    with engine.db.write(who.owner) as connection:
+        keep(connection, who.owner, part.id, {**part.data, "failed": reason})
+        at = engine.clock.now_ms() + RETRY_MS
+        due = {"owner": who.owner, "at": at, "job": read_job(part.id)}
+        connection.run(statements.SET_DUE, due)

@@ -1,0 +1,102 @@
+"""Another embedder: vectors are made anew in the background, and reads stay correct."""
+
+import numpy as np
+import pytest
+
+import simonides
+from simonides import ConfigurationError
+from simonides.models import StaticEmbedder
+from simonides.testing import ManualClock
+
+
+class Reversed:
+    """The embedded embedder with its dimensions in another order."""
+
+    model_id, dimensions = "reversed", StaticEmbedder().dimensions
+
+    def __init__(self):
+        self._embedder, self.texts, self.fails = StaticEmbedder(), [], False
+
+    def encode(self, texts):
+        if self.fails:
+            raise OSError("no connection")
+        self.texts += texts
+        return np.ascontiguousarray(self._embedder.encode(texts)[:, ::-1])
+
+
+@pytest.fixture(params=["file", "postgres"])
+def opened(request, tmp_path, new_place):
+    if request.param == "postgres":
+        open_store = request.getfixturevalue("postgres_place")
+    else:
+        open_store = new_place("file", tmp_path / "memory.db")
+    ana = open_store().memory(user="ana", org="acme")
+    ana.remember("The doctor forbade peanuts", tags=["health"])
+    ana.remember("Lisbon", key="home_city")
+    ana.add("We adopted a kitten last week.")
+    embedder = Reversed()
+    store = open_store(embedder=embedder)
+    yield store, store.memory(user="ana", org="acme"), embedder
+    open_store.close()
+
+
+def test_reads_say_that_vectors_are_missing_until_they_are_made(opened):
+    store, ana, _ = opened
+    found = ana.recall("peanuts")
+    assert found[0].content == "The doctor forbade peanuts"
+    assert found.degraded == ("vector_partly",)
+    store.flush()
+    found = ana.recall("peanuts")
+    assert found.degraded == ()
+    assert ana.audit.verify()
+
+
+def test_the_same_text_is_embedded_again(opened):
+    store, ana, embedder = opened
+    ana.recall("peanuts")
+    embedder.texts.clear()
+    store.flush()
+    assert sorted(embedder.texts) == [
+        "Lisbon home city", "The doctor forbade peanuts health", "We adopted a kitten last week.",
+    ]  # fmt: skip
+
+
+def test_nothing_else_of_a_memory_changes(opened):
+    store, ana, _ = opened
+    before = {each.id: each.model_dump(exclude={"embedder"}) for each in ana.list()}
+    ana.recall("peanuts")
+    store.flush()
+    after = {each.id: each for each in ana.list()}
+    assert {each.embedder for each in after.values()} == {"reversed"}
+    skipped = {"embedder", "access_count", "last_accessed_at"}
+    for id, record in after.items():
+        for name in record.model_fields_set - skipped:
+            assert getattr(record, name) == before[id][name] or name == "triple"
+
+
+def test_a_failing_embedder_is_asked_again_later(opened):
+    store, ana, embedder = opened
+    ana.recall("peanuts")
+    embedder.fails = True
+    store.flush()
+    embedder.fails = False
+    assert ana.recall("peanuts").degraded == ("vector_partly",)
+    store.flush()
+    assert ana.recall("peanuts").degraded == ()
+
+
+def test_an_embedder_is_taken_by_name(monkeypatch):
+    embeddings = pytest.importorskip("pydantic_ai.embeddings")
+    made = embeddings.TestEmbeddingModel(dimensions=4)
+    monkeypatch.setattr(embeddings, "infer_embedding_model", lambda name: made)
+    with simonides.open(":memory:", embedder="openai:small", clock=ManualClock()) as store:
+        ana = store.memory(user="ana")
+        outcome = ana.remember("我住在里斯本")
+        assert outcome.record.embedder == "openai:small"
+        assert ana.status()["embedder"] == "openai:small"
+
+
+@pytest.mark.parametrize("name", ["nobody:small", "small"])
+def test_an_unknown_embedder_is_a_typed_error(name):
+    with pytest.raises(ConfigurationError):
+        simonides.open(":memory:", embedder=name)

@@ -1,0 +1,201 @@
+"""A language model reads conversations off the way of the answer; it proposes, policy decides."""
+
+import threading
+
+import pytest
+
+import simonides
+from simonides import ConfigurationError, Settings
+from simonides.testing import ManualClock, ScriptedModel
+
+SAID = "My home these days is Porto."
+PORTO = {"items": [{"key": "location", "value": "Porto", "quote": "My home these days is Porto"}]}
+NOTHING = {"items": []}
+
+
+@pytest.fixture
+def model():
+    return ScriptedModel()
+
+
+@pytest.fixture
+def store(model):
+    with simonides.testing.open(model=model) as opened:
+        opened.clock = opened._engine.clock
+        yield opened
+
+
+@pytest.fixture
+def ana(store):
+    return store.memory(user="ana")
+
+
+def test_what_the_model_proposes_is_stored_with_its_quote(model, ana):
+    model.then(PORTO)
+    report = ana.add(SAID, wait=True)
+    [outcome] = report.extracted
+    assert (outcome.record.key, outcome.record.content) == ("location", "Porto")
+    assert outcome.record.quote in SAID
+    assert outcome.record.trust == "user"
+    assert outcome.record.origin.startswith("model ")
+    assert report.unfinished == 0
+
+
+def test_the_model_is_not_waited_for(model, ana, store):
+    assert ana.add(SAID).unfinished == 1
+    assert not model.asked
+    model.then(PORTO)
+    store.clock.advance(minutes=2)
+    store.flush()
+    assert ana.get("location").content == "Porto"
+
+
+def test_many_turns_are_read_at_once(model, ana, store):
+    for number in range(20):
+        ana.add(f"Today I looked at house number {number}.")
+    model.then(NOTHING)
+    store.flush()
+    assert len(model.asked) == 1
+
+
+def test_a_hundred_turns_take_few_questions(model, ana, store):
+    model.then(*[NOTHING] * 10)
+    session = ana.session("long")
+    for number in range(100):
+        role = ("user", "assistant")[number % 2]
+        session.add([{"role": role, "content": f"Turn {number}: " + "we talk about it. " * 8}])
+        store.flush()
+    session.end()
+    assert len(model.asked) <= 6
+    assert sum(len(each.prompt) + len(each.instructions) for each in model.asked) / 4 <= 9_000 * 2
+
+
+def test_the_model_sees_what_is_known_and_only_the_users_turns(model, ana):
+    ana.remember("Oslo", key="location")
+    model.then(NOTHING)
+    ana.add(
+        [
+            {"role": "user", "content": "See:\n<document>My dog is Rex</document>\nWhat is it?"},
+            {"role": "tool", "content": "secret tool result"},
+        ],
+        wait=True,
+    )
+    [question] = model.asked
+    assert '"location": "Oslo"' in question.prompt
+    assert "Rex" not in question.prompt
+    assert "secret tool" not in question.prompt
+
+
+def test_a_turn_said_off_the_record_is_not_sent(model, ana):
+    model.then(NOTHING)
+    ana.add(["Off the record: I am looking for another job.", "I like tea."], wait=True)
+    assert all("another job" not in question.prompt for question in model.asked)
+
+
+def test_an_earlier_turn_does_not_replace_what_was_said_later(model, ana, store):
+    ana.add("My home these days is Porto.")
+    store.clock.advance(minutes=1)
+    ana.remember("Dresden", key="location")
+    model.then(PORTO)
+    store.flush()
+    assert ana.get("location").content == "Dresden"
+
+
+def test_what_the_model_holds_is_promoted_by_support(model, ana):
+    session = ana.session("monday")
+    held = {"value": "prefers trains to planes", "quote": "I took the train again",
+            "decision": "hold", "kind": "preference"}  # fmt: skip
+    model.then({"items": [held]})
+    session.add("I took the train again because planes tire me.", wait=True)
+    assert [each.kind for each in ana.pending.list()] == ["held"]
+    session.add("Trains beat planes for me, as always.")
+    model.then(NOTHING)
+    report = session.end()
+    assert [each.done for each in report.promoted] == [True]
+    assert not ana.pending.list()
+
+
+def test_what_found_no_support_is_dropped_at_the_end(model, ana):
+    session = ana.session("monday")
+    held = {"value": "prefers trains to planes", "quote": "I took the train again",
+            "decision": "repeat", "kind": "preference"}  # fmt: skip
+    model.then({"items": [held]}, NOTHING)
+    session.add("I took the train again because planes tire me.", wait=True)
+    assert session.end().dropped == 1
+    assert not ana.pending.list()
+
+
+def test_a_summary_of_the_model_is_kept_as_far_as_the_turns_support_it(model, ana):
+    session = ana.session("kitchen")
+    session.add(["We talk about the kitchen, which gets blue tiles and an oak floor. " * 3,
+                 "It must be ready by 12 May and cost at most 9,000 euros."])  # fmt: skip
+    summary = "The kitchen is to be ready by 12 May. Bob pays 77 dollars for it."
+    model.then({"items": [], "summary": summary})
+    said = session.end().summary.record.content
+    assert "12 May" in said
+    assert "Bob" not in said
+    assert "77" not in said
+
+
+@pytest.mark.parametrize("answers", [[OSError("cut")], ["no {"] * 2, [{"items": 7}] * 2, [""] * 2])
+def test_a_failing_model_loses_no_turn(model, ana, answers):
+    model.then(*answers)
+    report = ana.add("I live in Oslo. " + SAID, wait=True)
+    assert report
+    assert report.unfinished == 1
+    assert report.reasons[0].startswith("model:")
+    assert ana.get("location") is not None  # by the rules
+    assert [each.kind for each in ana.pending.list()] == ["unread"]
+    model.then(PORTO)
+    ana.add("Hello", wait=True)
+    assert not ana.pending.list()
+
+
+def test_a_model_that_is_slow_costs_its_time_only():
+    gate = threading.Event()
+    model = ScriptedModel(lambda question: gate.wait(5) and NOTHING)
+    settings = Settings(model_timeout_s=0.3)
+    with simonides.testing.open(model=model, settings=settings) as store:
+        ana = store.memory(user="ana")
+        assert ana.add(SAID, wait=True).reasons == ("model:timeout",)
+        gate.set()
+
+
+def test_a_day_has_a_limit_of_calls(model):
+    settings = Settings(model_calls_per_day=1)
+    model.then(NOTHING, NOTHING)
+    clock = ManualClock()
+    with simonides.testing.open(model=model, settings=settings, clock=clock) as store:
+        ana = store.memory(user="ana")
+        assert ana.add("One", wait=True).reasons == ()
+        assert ana.add("Two", wait=True).reasons == ("model:refused",)
+        assert store.memory(user="ben").add("Hi", wait=True).reasons != ("model:refused",)
+        clock.advance(days=1)
+        model.then(NOTHING)
+        assert ana.add("Three", wait=True).reasons == ()
+
+
+def test_status_says_which_model_reads(ana, model):
+    model.then(NOTHING)
+    ana.add("Hello", wait=True)
+    status = ana.status()
+    assert status["model"] == "function:scripted"
+    assert status["model_calls"] == 1
+
+
+def test_no_model_is_taken_from_a_key_in_the_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setenv("OPENAI_MODEL", "gpt-5-mini")
+    with simonides.open(tmp_path / "m.db") as store:
+        assert store.memory(user="ana").status()["model"] is None
+
+
+@pytest.mark.parametrize("name", ["nobody:model-1", "gpt", 7])
+def test_an_unknown_model_is_a_typed_error(name, tmp_path):
+    with pytest.raises(ConfigurationError):
+        simonides.open(tmp_path / "m.db", model=name)
+
+
+def test_incognito_asks_no_model():
+    with pytest.raises(ConfigurationError, match="no socket"):
+        simonides.open(mode="incognito", model=ScriptedModel())
