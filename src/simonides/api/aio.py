@@ -15,6 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
+    from simonides.agent.contract import Checks
+    from simonides.agent.result import AgentRun
+    from simonides.api.agent import Agent
+
 from simonides.api import store as blocking
 from simonides.api.admin import Admin
 from simonides.api.call import no_attribute
@@ -396,6 +400,41 @@ class AsyncTask:
             StoreError: If the store could not; the task is still open.
         """
         return await self._threads.write(self._blocking.abandon)
+
+
+class AsyncAgent:
+    """Learns from messages and answers requests; `Store.agent` makes it without I/O."""
+
+    _blocking: Agent
+
+    def __init__(self, blocking: Agent, threads: Threads) -> None:
+        self._blocking, self._threads = blocking, threads
+
+    def __repr__(self) -> str:
+        return f"<Async{repr(self._blocking)[1:]}"
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+        __getattr__ = no_attribute
+
+    async def run(
+        self, message: str | None = None, request: str | None = None, context: Any = None
+    ) -> AgentRun:
+        """Learn from a message, answer a request from memory, or both.
+
+        Args:
+            message: What the user said; None learns nothing.
+            request: What is to be answered; None answers nothing. Another process may have learned.
+            context: Facts for the answer, as text or JSON-ready data.
+
+        Returns:
+            The report. A model that fails or breaks its contract stops the run with a reason.
+
+        Raises:
+            InvalidInput: If there is neither a message nor a request, or one is malformed.
+            QuotaExceeded: If the scope is full and nothing may give way.
+            StoreError: If the store failed.
+        """
+        return await self._threads.write(self._blocking.run, message, request, context)
 
 
 class AsyncMemory:
@@ -1027,6 +1066,25 @@ class AsyncStore:
             InvalidScope: If the name is malformed.
         """
         return AsyncAdmin(self._blocking.admin(actor), self._threads)
+
+    def agent(
+        self, memory: AsyncMemory, *, model: Model | str | None = None, checks: Checks | None = None
+    ) -> AsyncAgent:
+        """Return the reference agent of a memory, without I/O.
+
+        Args:
+            memory: Whose agent it is.
+            model: Its language model. None means the store's, else the one that ``OPENAI_API_KEY``,
+                ``OPENAI_MODEL`` and ``OPENAI_BASE_URL`` name, else rules.
+            checks: By key, a function of a memory's value and an answer that says whether the value
+                shows in the answer.
+
+        Raises:
+            ConfigurationError: If the model's name is unknown, or its key or extra is missing.
+        """
+        return AsyncAgent(
+            self._blocking.agent(memory._blocking, model=model, checks=checks), self._threads
+        )
 
     async def flush(self) -> None:
         """Do what waits: counts of reads, what the model has to read, sessions that are to end.

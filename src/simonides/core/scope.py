@@ -130,6 +130,13 @@ class Scope:
         return f"{own}/" if self.task is None else f"{own}/task/{self.task}/"
 
     @property
+    def level(self) -> str:
+        """Its name in a model's proposal; a visitor's session counts as a user."""
+        if self.task is not None:
+            return "task"
+        return "workspace" if self.user is None and self.session is None else "user"
+
+    @property
     def ancestors(self) -> tuple[Scope, ...]:
         """Itself and what is above it, nearest first; a task's user is above it."""
         return _ancestors(self)

@@ -261,13 +261,18 @@ def _outputs(output: type[T]) -> Any:
     from pydantic_ai import ModelRetry, TextOutput, ToolOutput
 
     def read(text: str) -> T:
-        found = _FENCE.match(text)
         try:
-            return output.model_validate_json(found.group(1) if found else text)
+            return output.model_validate_json(unfenced(text))
         except ValidationError as error:
             raise ModelRetry(f"Answer with JSON of the schema: {error}") from error
 
     return [ToolOutput(output), TextOutput(read)]
+
+
+def unfenced(text: str) -> str:
+    """Return the text inside a code fence; another text stays as it is."""
+    found = _FENCE.match(text)
+    return found.group(1) if found else text
 
 
 def model_of(given: Model | str) -> Model:
