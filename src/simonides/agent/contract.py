@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -18,7 +17,6 @@ from simonides.capture.slots import folded
 from simonides.core.errors import InvalidInput
 from simonides.core.policy import Policy, ProposalLimits
 from simonides.core.validation import text
-from simonides.models.language import unfenced
 from simonides.write.candidate import MAX_KEY_CHARS
 
 PREFIX = "Incident update:"
@@ -35,11 +33,7 @@ Checks = Mapping[str, Check]
 
 
 class Stop(Exception):
-    """Ends a run early; it never leaves the run."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    """Ends a run early, for the reason that it names; it never leaves the run."""
 
 
 class Proposal(NamedTuple):
@@ -51,18 +45,6 @@ class Proposal(NamedTuple):
     ttl_days: float
     confidence: float
     is_clamped: bool
-
-
-def json_of(answer: str) -> Any:
-    """Return the JSON value of a model's text, perhaps fenced.
-
-    Raises:
-        ValueError: If it is no JSON, or nested too deep.
-    """
-    try:
-        return json.loads(unfenced(answer))
-    except RecursionError as error:
-        raise ValueError("nested too deep") from error
 
 
 def proposals_of(raw: Any, policy: Policy) -> list[Proposal]:

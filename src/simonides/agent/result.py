@@ -38,7 +38,7 @@ class AppliedMemory(_Part):
 
     Attributes:
         key: Its key, or its id without one.
-        value: Its content.
+        value: Its content, at most 280 characters.
         scope: ``user``, ``workspace`` or ``task``.
         confidence: 0 to 1.
         score: Of the recall that found it.

@@ -226,6 +226,8 @@ class LanguageModels:
                 return Answer(run.output, used.requests, (used.input_tokens, used.output_tokens))
             except (exceptions.AgentRunError, exceptions.UserError) as error:
                 failed = _failed(error)
+                if output is None and failed.reason == "invalid":  # any text would do
+                    failed = ModelFailed("empty", str(error))
                 wait = FIRST_WAIT_S * 2**attempt * (1 + _share(prompt, attempt) / 2)
                 passing = failed.reason in ("unreachable", "busy")
                 if not passing or attempt == RETRIES or clock.time() + wait >= until:
