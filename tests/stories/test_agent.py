@@ -79,8 +79,15 @@ def test_rules_learn_in_one_process_and_answer_in_the_next(tmp_path):
     assert first.blocked == (BLOCKED,)
     assert (second.outcome, set(second.used_memory_keys)) == ("memory_applied", KEYS)
     assert second.answer.startswith("Incident update: ")
-    assert "Card payments fail" in second.answer
+    assert "incident: Card payments fail, since: 09:40." in second.answer
     assert "by email" in second.answer
+
+
+def test_rules_propose_no_more_than_may_be_stored(tmp_path):
+    (tmp_path / "policy.yaml").write_text("agent: {capture_items: 2}\n")
+    with simonides.testing.open(settings=Settings(policy=tmp_path / "policy.yaml")) as store:
+        run = store.agent(store.memory(user="ana")).run(FIRST)
+    assert (run.stop_reason, run.trace[0]["candidates"]) == ("success", 2)
 
 
 def test_a_model_plays_the_whole_scenario(store, ana):
@@ -199,7 +206,10 @@ CANDIDATES, INTENT = "invalid_memory_candidates:", "invalid_retrieval_intent:"
         ({"items": ["x"]}, CANDIDATES + "item"),
         ({"items": [{"key": "language"}]}, CANDIDATES + "missing_keys"),
         (item(key=1), CANDIDATES + "key"),
-        (item(key="language\0"), CANDIDATES + "key"),
+        (item(key="language\0"), CANDIDATES + "not_object"),
+        (item(confidence=[[[]] * 2] * 2), CANDIDATES + "confidence"),
+        (json.dumps(item(value="\ud800")), CANDIDATES + "not_object"),
+        ('{"items": ' + "[" * 300 + "]" * 300 + "}", CANDIDATES + "not_object"),
         (item(value=1), CANDIDATES + "value"),
         (item(value=" "), CANDIDATES + "value"),
         (item(value="x" * 121), CANDIDATES + "value_too_long"),
@@ -221,8 +231,7 @@ def test_a_bad_proposal_stops_the_run_and_stores_nothing(store, ana, raw, reason
     assert (run.trace[-1]["phase"], run.trace[-1]["ok"]) == ("capture_store", False)
     assert run.history[-1]["action"] == "stop"
     assert not ana.list()
-    if isinstance(raw, dict) and not reason.endswith("confidence"):
-        assert run.raw_capture == raw
+    json.dumps(run.to_dict())
 
 
 def test_more_items_than_the_run_may_store_stop_it(tmp_path):
@@ -264,6 +273,7 @@ def test_a_planned_scope_that_execution_denies_stops_the_run(store, ana):
     ("raw", "reason"),
     [
         ("no JSON", "llm_invalid_json"),
+        ('{"answer": "\\ud800", "used_memory_keys": []}', "llm_invalid_json"),
         ([], "llm_invalid_schema"),
         ({"answer": "x"}, "llm_invalid_schema"),
         ({"answer": 1, "used_memory_keys": []}, "llm_invalid_schema"),
@@ -370,6 +380,9 @@ def test_a_model_sees_prohibitions_and_nothing_sensitive(store, ana):
 def test_a_run_needs_a_message_or_a_request(store, ana):
     with pytest.raises(simonides.InvalidInput, match="give a message, a request, or both"):
         store.agent(ana).run()
+    with pytest.raises(simonides.InvalidInput, match="request"):
+        store.agent(ana).run(FIRST, "\ud800")
+    assert not ana.list()
 
 
 def test_the_model_of_the_store_is_the_agents(tmp_path):

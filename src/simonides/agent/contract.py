@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -179,6 +178,4 @@ def _text(raw: object) -> str:
 
 
 def _is_number(raw: object) -> bool:
-    if isinstance(raw, float):
-        return math.isfinite(raw)
-    return isinstance(raw, int) and not isinstance(raw, bool)
+    return isinstance(raw, (int, float)) and not isinstance(raw, bool)

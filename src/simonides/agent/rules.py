@@ -22,6 +22,7 @@ MOST_WORDS = 30
 """Words of the request, and of the context, that an answer repeats; chosen to stay concise."""
 
 _TIER = re.compile(r"\b(?:I am|I'm|we are|we're) (?:an? |on the )?(?P<about>\w+) tier\b", re.I)
+_MARKS = re.compile(r'[]["{}]')  # of JSON
 _ASKS = re.compile(
     r"^(?:(?:please|can you|could you|draft|write|prepare|compose|send|give|me|an?|the|short|brief)"
     r"\s+)*(?:(?:update|note|message) (?:on|about|for) )?(?:the )?",
@@ -30,12 +31,13 @@ _ASKS = re.compile(
 
 
 def propose(own: str, policy: Policy) -> dict[str, Any]:
-    """Propose what a user's own words state under keys that may be proposed."""
+    """Propose what a user's own words state under keys that may be proposed, as many as may be."""
     parts = [clause for sentence in sentences(own) for clause in clauses(sentence)]
     found = [(KEYS.get(key := folded(s.key), key), s.value) for p in parts for s in slots_of(p)]
     found += [("declared_tier", tier["about"].casefold()) for tier in _TIER.finditer(own)]
     known = {key: value for key, value in found if policy.proposals.category_of(key)}
-    return {"items": [{"key": key, "value": value} for key, value in known.items()]}
+    most = min(policy.proposals.max_items, policy.agent.capture_items)
+    return {"items": [{"key": key, "value": value} for key, value in known.items()][:most]}
 
 
 def plan(request: str, policy: Policy) -> dict[str, Any]:
@@ -52,13 +54,13 @@ def draft(
     own = {h.key: h.content for h in hits if h.key and h.record.trust is not Trust.EXTERNAL}
     kinds = {folded(key): value for key, value in own.items()}
     subject = _first_words(_ASKS.sub("", request.strip())) or "no details were given"
-    said = [subject[0].upper() + subject[1:], _first_words(context)]
+    said = [subject[0].upper() + subject[1:], _first_words(_MARKS.sub("", context))]
     if "channel" in kinds:
         said.append(f"Further updates follow by {kinds['channel']}")
     lead = f"{PREFIX} " if kinds.get("language", "").casefold() in ("english", "en") else ""
-    answer = lead + " ".join(f"{part[: most // 4]}." for part in said if part)
+    answer = (lead + " ".join(f"{part[: most // 4]}." for part in said if part))[:most]
     used = [key for key, value in own.items() if shows(key, value, answer, checks)]
-    return {"answer": answer[:most], "used_memory_keys": used}
+    return {"answer": answer, "used_memory_keys": used}
 
 
 def _first_words(text: str) -> str:

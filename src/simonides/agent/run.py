@@ -93,16 +93,19 @@ def run(
     """
     if message is None and request is None:
         raise InvalidInput("message", "is missing; give a message, a request, or both")
-    given = "" if context is None else context
-    given = text("context", given) if isinstance(given, str) else json_text("context", given)
+    if not isinstance(context, str | None):
+        json_text("context", context)
+        context = json.dumps(context, ensure_ascii=False)
+    for field, given in (("message", message), ("request", request), ("context", context)):
+        text(field, "" if given is None else given)
     current = _Run(engine, who, models, checks)
     try:
         if message is not None:
-            current.capture(text("message", message))
+            current.capture(message)
         if request is not None:
-            intent = current.plan(text("request", request))
+            intent = current.plan(request)
             hits = current.retrieve(intent, request)
-            current.apply(request, given, hits)
+            current.apply(request, context or "", hits)
     except Stop as stop:
         current.end({}, {}, "stop")
         stopped = {"status": "stopped", "phase": current.phase, **current.so_far}
@@ -248,7 +251,9 @@ class _Run:
             raise Stop(_REASONS.get(error.reason, "llm_empty")) from error
         self.so_far[raw] = said
         try:
-            self.so_far[raw] = json.loads(unfenced(said))
+            value = json.loads(unfenced(said), parse_constant=str)
+            json_text("answer", value)
+            self.so_far[raw] = value
         except (ValueError, RecursionError) as error:
             raise Stop(unusable) from error
         return self.so_far[raw]
