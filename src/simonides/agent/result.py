@@ -129,3 +129,5 @@ class AgentRun(_Part):
     def __repr__(self) -> str:
         where = "" if self.phase is None else f" in {self.phase}"
         return f"<AgentRun {self.stop_reason}{where} by {self.made_by}>"
+
+    __str__ = __repr__

@@ -85,7 +85,9 @@ def _agent(folder: Path, session: str) -> Iterator[tuple[Agent, Memory]]:
 
 def _succeeded(run: AgentRun) -> AgentRun:
     print(f"made by: {run.made_by}")
-    _expect(bool(run), f"success, not {run.stop_reason}")
+    if not run:
+        hint = "check the model that OPENAI_* names, or unset OPENAI_API_KEY to use rules"
+        raise SystemExit(f"error: the run stopped: {run.stop_reason}\nhint: {hint}")
     return run
 
 
