@@ -19,6 +19,7 @@ CLASSES = {
     "Pending": "groups",
     "Receipts": "groups",
     "Task": "task",
+    "Agent": "agent",
     "Memory": "memory",
     "Session": "session",
     "Admin": "admin",
@@ -49,6 +50,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
+
+    from simonides.agent.contract import Checks
+    from simonides.agent.result import AgentRun
+    from simonides.api.agent import Agent
 
 from simonides.api import store as blocking
 from simonides.api.admin import Admin
@@ -208,10 +213,11 @@ def _method(node: ast.stmt, owner: str) -> str:
 
 
 def _signature(args: ast.arguments) -> tuple[str, str]:
-    """Return parameters as written, and the arguments that pass them on."""
+    """Return parameters as written, or of the async face, and the arguments that pass them on."""
     names = [each.arg for each in args.args if each.arg != "self"]
     passed = names + [f"{each.arg}={each.arg}" for each in args.kwonlyargs]
-    return ast.unparse(args), ", ".join(passed)
+    signature = ast.unparse(args).replace("memory: Memory", "memory: AsyncMemory")
+    return signature, ", ".join("memory._blocking" if each == "memory" else each for each in passed)
 
 
 def _formatted(text: str) -> str:

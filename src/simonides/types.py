@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simonides.agent.result import AgentRun
 from simonides.core.clock import Clock
 from simonides.core.outcome import Event, EventType
 from simonides.core.policy import Policy
@@ -12,7 +13,7 @@ from simonides.govern.rights import Grant
 from simonides.models.embedder import Embedder, Reranker, TokenCounter
 
 __all__ = [
-    "AuditReport", "Clock", "Embedder", "Event", "EventType", "Grant", "Place", "Policy",
-    "Principal", "Reranker", "Right", "Scope", "TaskReport", "TokenCounter", "Triple",
+    "AgentRun", "AuditReport", "Clock", "Embedder", "Event", "EventType", "Grant", "Place",
+    "Policy", "Principal", "Reranker", "Right", "Scope", "TaskReport", "TokenCounter", "Triple",
     "Verification", "Waiting",
 ]  # fmt: skip

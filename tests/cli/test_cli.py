@@ -243,11 +243,11 @@ def test_the_demonstration_shows_what_it_promises() -> None:
     command = [sys.executable, "-m", "simonides", "demo"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "this key may not be written now" in done.stdout
+    assert "blocked: declared_tier  (key_denied_execution)" in done.stdout
     assert "policy forbids this content (secret:password)" in done.stdout
-    assert "external text cannot become a rule" in done.stdout
-    assert "(in English, concise, by text message)" in done.stdout
-    assert "the chain holds" in done.stdout
+    assert "made by: rules" in done.stdout
+    assert "agent: Incident update: " in done.stdout
+    assert "the audit chain holds" in done.stdout
 
 
 def test_what_waits_is_listed_and_decided(ana: Run) -> None:

@@ -15,6 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
+    from simonides.agent.contract import Checks
+    from simonides.agent.result import AgentRun
+    from simonides.api.agent import Agent
+
 from simonides.api import store as blocking
 from simonides.api.admin import Admin
 from simonides.api.call import no_attribute
@@ -398,6 +402,41 @@ class AsyncTask:
         return await self._threads.write(self._blocking.abandon)
 
 
+class AsyncAgent:
+    """Learns from messages and answers requests; `Store.agent` makes it without I/O."""
+
+    _blocking: Agent
+
+    def __init__(self, blocking: Agent, threads: Threads) -> None:
+        self._blocking, self._threads = blocking, threads
+
+    def __repr__(self) -> str:
+        return f"<Async{repr(self._blocking)[1:]}"
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+        __getattr__ = no_attribute
+
+    async def run(
+        self, message: str | None = None, request: str | None = None, context: Any = None
+    ) -> AgentRun:
+        """Learn from a message, answer a request from memory, or both.
+
+        Args:
+            message: What the user said; None learns nothing.
+            request: What is to be answered; None answers nothing. Another process may have learned.
+            context: Facts for the answer, as text or JSON-ready data.
+
+        Returns:
+            The report. A model that fails or breaks its contract stops the run with a reason.
+
+        Raises:
+            InvalidInput: If there is neither a message nor a request, or one is malformed.
+            QuotaExceeded: If the scope is full and nothing may give way.
+            StoreError: If the store failed.
+        """
+        return await self._threads.write(self._blocking.run, message, request, context)
+
+
 class AsyncMemory:
     """What one principal may remember and recall; `Store.memory` makes it without I/O."""
 
@@ -487,6 +526,7 @@ class AsyncMemory:
         at: datetime | str | None = None,
         me: str | None = None,
         source: str | None = None,
+        wait: bool = False,
     ) -> AddReport:
         """Keep what was said: every turn verbatim, and what must not be missed as facts and rules.
 
@@ -497,6 +537,8 @@ class AsyncMemory:
             at: When it was said; a message's own time comes first.
             me: The user's name; a user's message under another name is that other person's.
             source: For all messages, for example ``external``; None goes by their roles.
+            wait: Whether the language model, if there is one, reads them before this returns;
+                else it reads them later.
 
         Returns:
             A report with a line for each message. It is false if nothing was kept.
@@ -505,7 +547,9 @@ class AsyncMemory:
             InvalidInput: If a message is malformed; it names the message. Nothing was stored.
             StoreError: If the store could not.
         """
-        return await self._threads.write(self._blocking.add, messages, at=at, me=me, source=source)
+        return await self._threads.write(
+            self._blocking.add, messages, at=at, me=me, source=source, wait=wait
+        )
 
     async def recall(
         self,
@@ -1028,6 +1072,25 @@ class AsyncStore:
         """
         return AsyncAdmin(self._blocking.admin(actor), self._threads)
 
+    def agent(
+        self, memory: AsyncMemory, *, model: Model | str | None = None, checks: Checks | None = None
+    ) -> AsyncAgent:
+        """Return the reference agent of a memory, without I/O.
+
+        Args:
+            memory: Whose agent it is.
+            model: Its language model. None means the store's, else the one that ``OPENAI_API_KEY``,
+                ``OPENAI_MODEL`` and ``OPENAI_BASE_URL`` name, else rules.
+            checks: By key, a function of a memory's value and an answer that says whether the value
+                shows in the answer.
+
+        Raises:
+            ConfigurationError: If the model's name is unknown, or its key or extra is missing.
+        """
+        return AsyncAgent(
+            self._blocking.agent(memory._blocking, model=model, checks=checks), self._threads
+        )
+
     async def flush(self) -> None:
         """Do what waits: counts of reads, what the model has to read, sessions that are to end.
 
@@ -1106,7 +1169,7 @@ def aopen(
     mode: str | None = None,
     settings: Settings | None = None,
     model: Model | str | None = None,
-    embedder: Embedder | Literal["none"] | None = None,
+    embedder: Embedder | str | None = None,
     reranker: Reranker | None = None,
     tokens: TokenCounter | None = None,
     key: str | None = None,

@@ -15,10 +15,16 @@ from simonides.api.memory import Memory
 from simonides.api.session import Session
 from simonides.core.clock import Clock, Ids, SystemClock
 from simonides.core.engine import Engine
-from simonides.core.errors import ConfigurationError, KeyUnavailable, OwnerRequired, StoreCorrupt
+from simonides.core.errors import (
+    ConfigurationError,
+    InvalidInput,
+    KeyUnavailable,
+    OwnerRequired,
+    StoreCorrupt,
+)
 from simonides.core.policy_file import Policies
 from simonides.core.scope import GLOBAL, Principal, principal_of
-from simonides.core.settings import Settings, default_store
+from simonides.core.settings import Settings, default_store, openai_model, openai_seconds
 from simonides.core.validation import text
 from simonides.govern import audit
 from simonides.life.embedding import embed_owner
@@ -33,6 +39,8 @@ from simonides.storage.transaction import blake
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
+    from simonides.agent.contract import Checks
+    from simonides.api.agent import Agent
     from simonides.models.language import LanguageModels
 
 # A program that configures no logging gets no lines of ours on its standard error.
@@ -57,7 +65,7 @@ def _after_fork() -> None:
         engine = store._engine
         engine.indexes.clear()
         parts = [engine.ids, engine.policies, engine.journal, engine.worker]
-        for part in (*parts, engine.models, engine.embedder):
+        for part in (*parts, engine.embedder, *store._all_models()):
             getattr(part, "after_fork", lambda: None)()
 
 
@@ -74,6 +82,7 @@ class Store:
         if not isinstance(engine, Engine):
             raise TypeError("Store is made by simonides.open(path)")
         self._engine = engine
+        self._agents: dict[str | int, LanguageModels | None] = {}
         _open_stores.add(self)
 
     def memory(
@@ -131,6 +140,45 @@ class Store:
         who = principal_of(user="admin", actor=actor)
         return Admin(self._engine, Principal(GLOBAL, actor=who.actor, is_admin=True))
 
+    def agent(
+        self,
+        memory: Memory,
+        *,
+        model: Model | str | None = None,
+        checks: Checks | None = None,
+    ) -> Agent:
+        """Return the reference agent of a memory, without I/O.
+
+        Args:
+            memory: Whose agent it is.
+            model: Its language model. None means the store's, else the one that ``OPENAI_API_KEY``,
+                ``OPENAI_MODEL`` and ``OPENAI_BASE_URL`` name, else rules.
+            checks: By key, a function of a memory's value and an answer that says whether the value
+                shows in the answer.
+
+        Raises:
+            ConfigurationError: If the model's name is unknown, or its key or extra is missing.
+        """
+        if not isinstance(memory, Memory):
+            raise InvalidInput("memory", f"must be a Memory, not {type(memory).__name__}")
+        from simonides.api.agent import Agent
+
+        engine = self._engine
+        models, settings = engine.models, engine.settings
+        if model is None and models is None and settings.mode == "local" and openai_model():
+            model = openai_model()
+            settings = settings.model_copy(update={"model_timeout_s": openai_seconds()})
+        if model is not None:
+            name = model if isinstance(model, str) else id(model)
+            models = self._agents.get(name) or self._agents.setdefault(
+                name, _models(model, settings, engine.clock)
+            )
+        return Agent(engine, memory._who, models=models, checks=checks or {})
+
+    def _all_models(self) -> list[LanguageModels]:
+        found = (self._engine.models, *self._agents.values())
+        return [models for models in found if models is not None]
+
     def flush(self) -> None:
         """Do what waits: counts of reads, what the model has to read, sessions that are to end.
 
@@ -154,7 +202,7 @@ class Store:
                 end_begun(engine)
             engine.journal.close()
         finally:
-            for part in (engine.models, engine.embedder):
+            for part in (engine.embedder, *self._all_models()):
                 getattr(part, "close", lambda: None)()
             engine.db.close()
 

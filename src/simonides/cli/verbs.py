@@ -30,6 +30,13 @@ def add(
     ] = None,
     me: Annotated[str | None, Option(help="The user's name.")] = None,
     source: Annotated[str | None, Option(help="For all messages, for example external.")] = None,
+    wait: Annotated[
+        bool,
+        Option(
+            "--wait",
+            help="Whether the language model, if there is one, reads them before this returns.",
+        ),
+    ] = False,
 ) -> object:
     """Keep what was said: every turn verbatim, and what must not be missed as facts and rules."""
     return parts.memory(context).add(**parts.given(context))

@@ -37,6 +37,7 @@ Name = Annotated[str, Field(pattern=r"^\S{1,128}$")]
 Pattern = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_pattern)]
 Chars = Annotated[int, Strict(), Field(ge=1, le=100_000)]
 Bytes = Annotated[int, Strict(), Field(ge=1, le=16 * 1024 * _KIB)]
+Few = Annotated[int, Strict(), Field(ge=1, le=100)]
 Quota = Annotated[int, Strict(), Field(ge=0, le=10**15)]
 
 
@@ -167,6 +168,12 @@ class ProposalLimits(Section):
         max_value_chars: Longest text, in characters.
         min_ttl_days: A shorter lifetime is raised to it.
         max_ttl_days: A longer lifetime is cut to it.
+        default_ttl_days: Lifetime of an agent run's proposal that names none.
+        default_confidence: Confidence of a proposal that names none.
+        max_items: Most proposals at once.
+        max_query_chars: Longest query of a retrieval plan.
+        max_top_k: Most hits that a plan may ask for.
+        default_top_k: Hits of a plan that names no number.
     """
 
     keys: Mapping[Name, Name] = Field(default=PROPOSED_KEYS)
@@ -174,6 +181,12 @@ class ProposalLimits(Section):
     max_value_chars: Chars = 120
     min_ttl_days: Days = 1
     max_ttl_days: Days = 365
+    default_ttl_days: Days = 180
+    default_confidence: Share = 0.8
+    max_items: Few = 6
+    max_query_chars: Chars = 240
+    max_top_k: Few = 6
+    default_top_k: Few = 4
 
     def category_of(self, key: str) -> str | None:
         """Return the category of a key, or None if models may not propose it."""
@@ -322,6 +335,20 @@ class Hygiene(Section):
     injection: Literal[Action.BLOCK, Action.ALLOW] = Action.BLOCK
 
 
+class AgentBudgets(Section):
+    """What one run of the reference agent may spend.
+
+    Attributes:
+        capture_items: Most memories that it stores.
+        answer_chars: Longest answer.
+        seconds: Time for all phases; it is checked before each.
+    """
+
+    capture_items: Few = 6
+    answer_chars: Chars = 700
+    seconds: Annotated[float, Strict(), Field(gt=0, le=3_600)] = 25
+
+
 class Policy(Section):
     """All rules of a policy; the class of each section describes it.
 
@@ -350,6 +377,7 @@ class Policy(Section):
     recall: RecallRules = RecallRules()
     hygiene: Hygiene = Hygiene()
     digest: DigestRules = DigestRules()
+    agent: AgentBudgets = AgentBudgets()
 
 
 BUILT_IN = Policy()

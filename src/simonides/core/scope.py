@@ -137,6 +137,13 @@ class Scope:
         return next((level for level in levels if getattr(self, level) is not None), "global")
 
     @property
+    def proposed_as(self) -> str:
+        """Its name in a model's proposal; a visitor's session counts as a user."""
+        if self.task is not None:
+            return "task"
+        return "workspace" if self.user is None and self.session is None else "user"
+
+    @property
     def ancestors(self) -> tuple[Scope, ...]:
         """Itself and what is above it, nearest first; a task's user is above it."""
         return _ancestors(self)

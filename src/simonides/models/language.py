@@ -216,6 +216,8 @@ class LanguageModels:
                 raise
             except Exception as error:  # noqa: BLE001  a model of the caller may raise anything
                 failed = _failed(error)
+                if output is None and failed.reason == "invalid":  # any text would do
+                    failed = ModelFailed("empty", str(error))
                 wait = FIRST_WAIT_S * 2**attempt * (1 + _share(prompt, attempt) / 2)
                 is_passing = isinstance(error, ModelAPIError) and failed.reason in PASSING
                 if not is_passing or attempt == RETRIES or clock.time() + wait >= until:
@@ -253,13 +255,18 @@ def _outputs(output: type[T]) -> Any:
     from pydantic_ai import ModelRetry, TextOutput, ToolOutput
 
     def read(text: str) -> T:
-        found = _FENCE.match(text)
         try:
-            return output.model_validate_json(found.group(1) if found else text)
+            return output.model_validate_json(unfenced(text))
         except ValidationError as error:
             raise ModelRetry(f"Answer with JSON of the schema: {error}") from error
 
     return [ToolOutput(output), TextOutput(read)]
+
+
+def unfenced(text: str) -> str:
+    """Return the text inside a code fence; another text stays as it is."""
+    found = _FENCE.match(text)
+    return found.group(1) if found else text
 
 
 def model_of(given: Model | str) -> Model:

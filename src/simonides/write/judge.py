@@ -195,7 +195,7 @@ def _refused_proposal(candidate: Candidate) -> str | None:
     """Return why a model's proposal is refused: by policy first, then by what execution allows."""
     policy, key = candidate.policy, candidate.key
     allowed, now = policy.proposals, policy.execution
-    level = "task" if candidate.scope.task else "user" if candidate.scope.user else "workspace"
+    level = candidate.scope.proposed_as
     if len(candidate.content) > allowed.max_value_chars:
         return "value_too_long"
     if key is not None and allowed.category_of(key) is None:

@@ -38,7 +38,12 @@ _log = logging.getLogger("simonides.write")
 
 
 def remember(
-    engine: Engine, who: Principal, drafts: Sequence[Draft], *, atomic: bool = True
+    engine: Engine,
+    who: Principal,
+    drafts: Sequence[Draft],
+    *,
+    atomic: bool = True,
+    by_model: bool = False,
 ) -> Outcomes:
     """Store statements, or say why not. A refusal concerns its own draft only.
 
@@ -48,6 +53,7 @@ def remember(
         drafts: What is to be remembered.
         atomic: One transaction, at most 500 drafts of one owner. False takes any number, in slices;
             on an error the slices before it are stored.
+        by_model: Whether a model proposes them, as for `judge`.
 
     Raises:
         InvalidInput: If a value is not storable; nothing was written.
@@ -58,7 +64,7 @@ def remember(
     if isinstance(drafts, (str, Draft)) or not isinstance(drafts, Sequence):
         raise InvalidInput("drafts", f"must be a list of drafts, not {type(drafts).__name__}")
     judged = [
-        judge(_numbered(engine, who, draft, n, len(drafts)))
+        judge(_numbered(engine, who, draft, n, len(drafts)), by_model=by_model)
         for n, draft in in_steps(enumerate(drafts))
     ]
     owners = [each.candidate.scope.owner for each in judged]

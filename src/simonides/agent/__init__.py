@@ -1,0 +1,1 @@
+"""The reference agent: it learns from messages and answers requests from memory."""
