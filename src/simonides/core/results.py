@@ -442,6 +442,30 @@ class Digest(BaseModel):
     __repr__ = __str__
 
 
+class ToolReply(BaseModel):
+    """The answer to a model's call of a tool; true if it was carried out.
+
+    Attributes:
+        text: What the model reads.
+        ok: Whether the call was carried out.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    text: str
+    ok: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the reply as JSON-ready data."""
+        return self.model_dump(mode="json")
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        return self.text
+
+
 class TaskReport(BaseModel):
     """What a task has left.
 

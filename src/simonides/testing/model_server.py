@@ -268,7 +268,7 @@ def _message_events(reply: Reply, whole: dict[str, Any]) -> Iterator[dict[str, A
     deltas = [{"type": "text_delta", "text": piece} for piece in _pieces(reply.text)]
     if reply.call is not None:
         deltas = [{"type": "input_json_delta", "partial_json": json.dumps(reply.call[1])}]
-    empty = block | ({"text": ""} if reply.call is None else {"input": {}})
+    empty = block | {"text" if reply.call is None else "input": "" if reply.call is None else {}}
     yield {"type": "message_start", "message": whole | {"content": [], "stop_reason": None}}
     yield {"type": "content_block_start", "index": 0, "content_block": empty}
     for delta in deltas:
