@@ -175,4 +175,5 @@ def _defined(vendor: str, name: str, tool: type[_Call]) -> dict[str, Any]:
             return {"type": "function", "strict": False, **head, "parameters": schema}
         case "anthropic":
             return {**head, "input_schema": schema}
-    return {**head, "parameters_json_schema": schema}
+        case _:
+            return {**head, "parameters_json_schema": schema}

@@ -232,10 +232,9 @@ class _Chat:
             told = _appended(body.get(place), text)
         answered = max((n for n, role in enumerate(roles) if role == "assistant"), default=-1) + 1
         new = [n for n in range(answered, len(roles)) if roles[n] != "system"]
-        return _Request(
-            {**body, place: told}, [_without_digest(items[n]) for n in new],
-            None if digest is None else digest.receipt,
-        )  # fmt: skip
+        said = [_without_digest(items[n]) for n in new]
+        sent = body if told is body.get(place) else {**body, place: told}
+        return _Request(sent, said, None if digest is None else digest.receipt)
 
     def _digest(self, key: str, asked: Sequence[Any], *, repeats: bool) -> Digest | None:
         """Return the digest of a request: a new one, or in a loop of tool calls the last one."""
@@ -392,7 +391,7 @@ def _text_of(piece: Any) -> str:
         return str(delta if isinstance(delta, str) else _field(delta, "text") or "")
     for choice in _field(piece, "choices") or ():
         if _field(choice, "index") == 0:
-            message = _field(choice, "message") or _field(choice, "delta")
+            message = _field(choice, "delta") or _field(choice, "message")
             return str(_field(message, "content") or _field(message, "refusal") or "")
     items = [item for item in _field(piece, "output") or [piece] if _role(item) == "assistant"]
     parts = [part for item in items for part in _field(item, "content") or ()]

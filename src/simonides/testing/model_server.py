@@ -213,7 +213,8 @@ def _chunks(reply: Reply, whole: dict[str, Any]) -> Iterator[dict[str, Any]]:
     head = whole | {"object": "chat.completion.chunk", "usage": None}
     for delta in ({"role": "assistant"} | first, *rest):
         yield head | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-    yield head | {"choices": [choice | {"delta": {}}]}
+    end = {"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}
+    yield head | {"choices": [end]}
 
 
 def _response(reply: Reply) -> dict[str, Any]:
