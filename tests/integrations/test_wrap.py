@@ -189,6 +189,36 @@ def test_of_a_stream_that_is_left_early_what_came_is_kept(api, ana, store):
     assert log(ana) == [("user", HI[0]["content"]), ("assistant", "abc")]
 
 
+@every_api
+def test_of_a_helpers_stream_that_is_left_early_what_came_is_kept(api, ana, store):
+    async def begun(client):
+        async with api.resource(client).stream(**api.asked(HI)) as stream:
+            async for event in stream:
+                if "delta" in event.type or event.type == "text":
+                    return
+
+    with ModelServer(saying("abcdefghi")) as server:
+        client = simonides.wrap(api.client(server), ana)
+        if api.is_async:
+            asyncio.run(begun(client))
+        else:
+            with api.resource(client).stream(**api.asked(HI)) as stream:
+                next(each for each in stream if "delta" in each.type or each.type == "text")
+        store.flush()
+    assert log(ana)[0] == ("user", HI[0]["content"])
+    assert log(ana)[1][1].startswith("abc")
+
+
+@every_api
+def test_messages_may_come_from_an_iterator(api, known):
+    with ModelServer(answers=lambda _: saying("An aisle seat.")) as server:
+        client = simonides.wrap(api.client(server), known)
+        if api.name != "responses":  # its SDK takes lists only
+            api.create(client, iter(ASK))
+            api.helped(client, iter(ASK))
+    assert all(api.told(received)[1]["messages"] == ASK for received in server.received)
+
+
 def test_a_stream_that_is_dropped_is_kept_too(ana, store):
     with ModelServer(saying("abcdefghi")) as server:
         client = simonides.wrap(APIS[0].client(server), ana)

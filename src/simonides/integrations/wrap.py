@@ -18,7 +18,7 @@ import os
 import re
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -206,10 +206,12 @@ class _Chat:
     def _told(self, path: str, body: Any) -> _Request | None:
         """Return a request with its digest, or None if it asks no model."""
         where, place = _CHATS.get(path.partition("?")[0], ("", ""))
-        if not isinstance(body, Mapping) or where not in body:
+        given = body.get(where) if isinstance(body, Mapping) else None
+        if not isinstance(given, Iterable):
             return None
-        given = body[where]
         items = [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
+        if not isinstance(given, str | list):  # an iterator is empty now
+            body = {**body, where: items}
         items = [
             _without_digest(item) if _role(item) == "system" else item
             for item in items
