@@ -338,12 +338,14 @@ def test_what_the_memory_put_in_is_not_learned_when_it_comes_back(known, store):
         client = simonides.wrap(APIS[0].client(server), known)
         APIS[0].create(client, ASK)
         digest = APIS[0].told(server.received[0])[0]
-        again = [{"role": "system", "content": digest}, *ASK]
-        APIS[0].create(client, again)
+        brief = {"role": "system", "content": f"Be brief.\n\n{digest}"}
+        APIS[0].create(client, [brief, {"role": "system", "content": digest}, *ASK])
         APIS[0].create(client, [{"role": "user", "content": f"Right?\n\n{digest}"}])
         store.flush()
-    assert APIS[0].told(server.received[1])[1]["messages"] == ASK
+    sent = APIS[0].told(server.received[1])[1]["messages"]
+    assert sent == [{"role": "system", "content": "Be brief."}, *ASK]
     assert str(server.received[1].body).count(TITLE) == 1
+    assert log(known)[-2] == ("user", "Right?")
     assert not any("Ana prefers" in text for _, text in log(known))
 
 

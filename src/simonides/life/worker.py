@@ -91,8 +91,9 @@ class Worker:
         self._wakes.set()
         if thread is not None and thread.is_alive() and thread is not threading.current_thread():
             thread.join(CLOSE_WAIT_S)
-        for name in [name for name in self._jobs if name in self._last]:
-            self._jobs.pop(name)()
+        for name in [name for name in list(self._jobs) if name in self._last]:
+            if (job := self._jobs.pop(name, None)) is not None:  # a late thread may have taken it
+                job()
 
     def _next(self) -> Job | None:
         with self._lock:
