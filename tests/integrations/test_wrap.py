@@ -306,15 +306,18 @@ def test_a_loop_of_tool_calls_repeats_the_prefix_without_what_was_forgotten(api,
     assert log(known) == [("user", ASK[0]["content"]), *results, ("assistant", "Done.")]
 
 
-def test_a_result_that_names_the_earlier_response_carries_its_digest(known):
-    with ModelServer(calling("seats"), saying("Done.")) as server:
+def test_a_result_without_the_question_carries_its_digest(known):
+    with ModelServer(answers=lambda _: calling("seats")) as server:
         client = simonides.wrap(APIS[2].client(server), known)
         answer = client.responses.create(model="m", input=ASK[0]["content"])
         client.responses.create(
             model="m", input=loop_of(APIS[2])[1:], previous_response_id=answer.id
         )
-    first, second = server.received
-    assert FACT in first.body["instructions"] == second.body["instructions"]
+        for said in (ASK, loop_of(APIS[2])[1:]):
+            client.responses.create(model="m", input=said, conversation="conv_1")
+    first, *others = (received.body["instructions"] for received in server.received)
+    assert FACT in first
+    assert others == [first] * 3
 
 
 def test_the_callers_instructions_come_first_and_an_earlier_digest_goes(known):

@@ -224,7 +224,9 @@ class _Chat:
         earlier = body.get("previous_response_id") or body.get("conversation")
         key = f"{asked[-1]} {items[asked[-1]]!r}" if asked else str(earlier)
         repeats = roles[-1:] == ["tool"]
-        digest = self._digest(key, [items[n] for n in asked], repeats=repeats)
+        digest = self._digest(key, [items[n] for n in asked[-2:]], repeats=repeats)
+        if digest is not None and earlier:
+            self._note(str(earlier), digest.receipt)
         text = digest.text if digest else ""
         if place == where:
             at = asked[-1] if asked else 0
