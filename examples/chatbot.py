@@ -45,7 +45,7 @@ def first_conversation(client: openai.OpenAI, memory: simonides.Memory) -> None:
     session = memory.session("monday")
     print("Monday:  ", chat(client, session, STATED))
     report = session.end()
-    print("Stored:  ", report.counts["stored"], "fact of", report.entries, "messages")
+    print("Stored:  ", report.entries, "messages")
 
 
 def second_conversation(client: openai.OpenAI, memory: simonides.Memory) -> None:
@@ -62,7 +62,7 @@ def main() -> None:
         memory = store.memory(user="ana")
         first_conversation(client, memory)
         second_conversation(client, memory)
-        print("Shown:   ", memory.digest(ASKED).items[0].record.content)
+        print("Shown:   ", memory.digest(ASKED).items[0].line)
 
 
 if __name__ == "__main__":

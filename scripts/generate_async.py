@@ -20,6 +20,7 @@ CLASSES = {
     "Receipts": "groups",
     "Task": "task",
     "Agent": "agent",
+    "Tools": "tools",
     "Memory": "memory",
     "Session": "session",
     "Admin": "admin",
@@ -30,6 +31,9 @@ READS = """
     prompt sessions messages
 """.split()
 """Verbs that change nothing, with their class where another's changes something."""
+
+PLAIN = ("definitions",)
+"""Methods that neither read nor write."""
 
 OPENS = ("task",)
 """Verbs that read or write before they return an object."""
@@ -63,13 +67,14 @@ from simonides.api.memory import Memory
 from simonides.api.session import Session
 from simonides.api.store import Store
 from simonides.api.task import Task
+from simonides.api.tools import Tools
 from simonides.api.threads import Threads
 from simonides.core.clock import Clock
 from simonides.core.outcome import Event, Outcome, Outcomes
 from simonides.core.record import Draft, Record
 from simonides.core.results import (
     AddReport, AuditReport, Conversation, Digest, Explanation, Hit, Page, Recall, Receipt, Refusal,
-    SessionReport, TaskReport, Verification, Waiting,
+    SessionReport, TaskReport, ToolReply, Verification, Waiting,
 )  # fmt: skip
 from simonides.core.settings import Settings
 from simonides.govern.rights import Grant
@@ -192,7 +197,10 @@ def _method(node: ast.stmt, owner: str) -> str:
     returns = ast.unparse(node.returns)
     doc = ast.get_docstring(node, clean=False)
     call = f"self._blocking.{node.name}"
-    if node.name in OPENS:
+    if node.name in PLAIN:
+        body = f"return {call}({passed})"
+        head = f"    def {node.name}({signature}) -> {returns}:"
+    elif node.name in OPENS:
         made = f"await self._threads.write({', '.join(filter(None, [call, passed]))})"
         body = f"return Async{returns}({made}, self._threads)"
         head = f"    async def {node.name}({signature}) -> Async{returns}:"
@@ -215,6 +223,7 @@ def _method(node: ast.stmt, owner: str) -> str:
 def _signature(args: ast.arguments) -> tuple[str, str]:
     """Return parameters as written, or of the async face, and the arguments that pass them on."""
     names = [each.arg for each in args.args if each.arg != "self"]
+    names += [f"*{args.vararg.arg}"] if args.vararg else []
     passed = names + [f"{each.arg}={each.arg}" for each in args.kwonlyargs]
     signature = ast.unparse(args).replace("memory: Memory", "memory: AsyncMemory")
     return signature, ", ".join("memory._blocking" if each == "memory" else each for each in passed)

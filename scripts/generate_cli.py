@@ -27,7 +27,7 @@ GROUPS = {
     "Task": ("task", "task", "parts.memory(context).task(name=task_name)"),
 }
 BY_HAND = (
-    "Memory.remember Memory.remember_many Memory.task Memory.session Receipts.verify"
+    "Memory.remember Memory.remember_many Memory.task Memory.session Memory.tools Receipts.verify"
     " Receipts.replay Audit.verify"
 ).split()
 OPTIONS = {"promote": ["to"], "task_complete": ["learning"], "receipts_list": ["limit"]}

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     )  # fmt: skip
     from simonides.core.results import AddReport, Digest, Explanation, Hit, Page, Recall, Receipt
     from simonides.core.settings import Settings
+    from simonides.integrations.wrap import memory_of, wrap
 
 _HOMES = {
     "api.admin": "Admin",
@@ -85,6 +86,7 @@ _HOMES = {
     "core.record": "Draft Importance Kind Record Sensitivity Source Status Trust",
     "core.results": "AddReport Digest Explanation Hit Page Recall Receipt",
     "core.settings": "Settings",
+    "integrations.wrap": "memory_of wrap",
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 _MODULES = ("testing", "types")
@@ -115,5 +117,6 @@ __all__ = [
     "OwnerRequired", "Page", "PolicyInvalid", "QuotaExceeded", "Recall", "Receipt", "Record",
     "Refused", "ScopeDenied", "Sensitivity", "Session", "Settings", "SimonidesError", "Source",
     "Status", "Store", "StoreCorrupt", "StoreError", "StoreFull", "StoreReadOnly",
-    "StoreUnavailable", "Task", "Trust", "__version__", "aopen", "open", "testing", "types",
+    "StoreUnavailable", "Task", "Trust", "__version__", "aopen", "memory_of", "open",
+    "testing", "types", "wrap",
 ]  # fmt: skip

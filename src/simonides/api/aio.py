@@ -28,6 +28,7 @@ from simonides.api.session import Session
 from simonides.api.store import Store
 from simonides.api.task import Task
 from simonides.api.threads import Threads
+from simonides.api.tools import Tools
 from simonides.core.clock import Clock
 from simonides.core.outcome import Event, Outcome, Outcomes
 from simonides.core.record import Draft, Record
@@ -44,6 +45,7 @@ from simonides.core.results import (
     Refusal,
     SessionReport,
     TaskReport,
+    ToolReply,
     Verification,
     Waiting,
 )  # fmt: skip
@@ -435,6 +437,49 @@ class AsyncAgent:
             StoreError: If the store failed.
         """
         return await self._threads.write(self._blocking.run, message, request, context)
+
+
+class AsyncTools:
+    """Tools for a language model over one memory; `Memory.tools` makes them."""
+
+    _blocking: Tools
+
+    def __init__(self, blocking: Tools, threads: Threads) -> None:
+        self._blocking, self._threads = blocking, threads
+
+    def __repr__(self) -> str:
+        return f"<Async{repr(self._blocking)[1:]}"
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+        __getattr__ = no_attribute
+
+    def definitions(self, vendor: str = "openai") -> list[dict[str, Any]]:
+        """Return the definitions of the tools, as an SDK takes them.
+
+        Args:
+            vendor: ``openai`` (chat completions), ``responses``, ``anthropic`` or ``gemini``
+                (function declarations).
+
+        Raises:
+            InvalidInput: If the vendor is unknown.
+        """
+        return self._blocking.definitions(vendor)
+
+    async def call(self, name: str, arguments: Mapping[str, Any] | str) -> ToolReply:
+        """Carry out a call of a model.
+
+        Args:
+            name: Name of the tool, such as ``search_memory``.
+            arguments: As the model gave them: a dictionary, or JSON.
+
+        Returns:
+            The reply for the model. It is false if the call was not carried out.
+
+        Raises:
+            InvalidInput: If there is no tool of this name.
+            StoreError: If the store could not.
+        """
+        return await self._threads.write(self._blocking.call, name, arguments)
 
 
 class AsyncMemory:
@@ -842,6 +887,17 @@ class AsyncMemory:
             ),
             self._threads,
         )
+
+    def tools(self, *names: str) -> AsyncTools:
+        """Return tools for a language model, by which it uses this memory.
+
+        Args:
+            names: Of ``search``, ``remember`` and ``forget``; none means all.
+
+        Raises:
+            InvalidInput: If there is no tool of a name.
+        """
+        return AsyncTools(self._blocking.tools(*names), self._threads)
 
     @property
     def privacy(self) -> AsyncPrivacy:

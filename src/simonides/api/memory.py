@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from simonides.api.call import Bound
 from simonides.api.groups import Audit, Pending, Privacy, Receipts
 from simonides.api.task import Task
+from simonides.api.tools import Tools
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import Outcome, Outcomes
 from simonides.core.record import Draft, Record, id_text
@@ -406,6 +407,17 @@ class Memory(Bound):
         bound = Bound(self._engine, who)
         id = bound._call(loop.begin, goal, plan=plan, constraints=constraints)
         return Task(self._engine, who, id)
+
+    def tools(self, *names: str) -> Tools:
+        """Return tools for a language model, by which it uses this memory.
+
+        Args:
+            names: Of ``search``, ``remember`` and ``forget``; none means all.
+
+        Raises:
+            InvalidInput: If there is no tool of a name.
+        """
+        return Tools(self._engine, self._who, names)
 
     @property
     def privacy(self) -> Privacy:

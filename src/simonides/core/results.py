@@ -373,6 +373,24 @@ class Digest(Value):
     __repr__ = __str__
 
 
+class ToolReply(Value):
+    """The answer to a model's call of a tool; true if it was carried out.
+
+    Attributes:
+        text: What the model reads.
+        ok: Whether the call was carried out.
+    """
+
+    text: str
+    ok: bool = True
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        return self.text
+
+
 class TaskReport(Value):
     """What a task has left.
 

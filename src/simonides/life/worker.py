@@ -46,17 +46,27 @@ class Worker:
 
     def after_fork(self) -> None:
         """Begin without work: what waits and the thread are the parent's."""
-        self._lock, self._wakes = threading.Lock(), threading.Event()
+        # Re-entrant: a job may be submitted by a finalizer, which interrupts its thread anywhere.
+        self._lock, self._wakes = threading.RLock(), threading.Event()
         self._works = threading.RLock()
         self._jobs: dict[str, Job] = {}
+        self._last: set[str | None] = set()
         self.begun = {}
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def submit(self, name: str, job: Job) -> None:
-        """Let a job be run soon; one of the same name that waits already is replaced."""
+    def submit(self, name: str, job: Job, *, at_close: bool = False) -> None:
+        """Let a job be run soon; one of the same name that waits already is replaced.
+
+        Args:
+            name: Of the job.
+            job: What is to be done.
+            at_close: Whether closing runs it; else the next process finds the work again.
+        """
         with self._lock:
             self._jobs[name] = job
+            if at_close:
+                self._last.add(name)
         self.begin()
         self._wakes.set()
 
@@ -84,16 +94,20 @@ class Worker:
                 self.due()
 
     def close(self) -> None:
-        """End the thread; what waits is found again by the next process."""
+        """End the thread, and run the jobs that no other process would find."""
         with self._lock:
             self._closed, thread = True, self._thread
         self._wakes.set()
         if thread is not None and thread.is_alive() and thread is not threading.current_thread():
             thread.join(CLOSE_WAIT_S)
+        for name in [name for name in list(self._jobs) if name in self._last]:
+            if (job := self._jobs.pop(name, None)) is not None:  # a late thread may have taken it
+                job()
 
     def _next(self) -> Job | None:
         with self._lock:
             name = next(iter(self._jobs), None)
+            self._last.discard(name)
             return None if name is None else self._jobs.pop(name)
 
     def _run(self) -> None:

@@ -1,0 +1,179 @@
+"""The memory as tools that a language model calls.
+
+A call speaks for the agent, never for the user. Its arguments are not trusted: what is wrong with
+them is said in the reply, which tells the model what to do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from simonides.api.call import Bound
+from simonides.core.engine import Engine
+from simonides.core.errors import InvalidInput, SimonidesError, StoreError, shown
+from simonides.core.outcome import Outcome
+from simonides.core.record import Draft, Source, Trust
+from simonides.core.results import ToolReply
+from simonides.core.scope import Principal
+from simonides.core.validation import invalid, nearest
+from simonides.prompt.digest import digest
+from simonides.recall.lookup import get
+from simonides.write.forget import forget
+from simonides.write.remember import remember_one
+
+VENDORS = ("openai", "responses", "anthropic", "gemini")
+
+MAX_CALL_CHARS = 64 * 1024
+"""Longest arguments of a call; chosen."""
+
+
+class _Search(BaseModel):
+    """Search what is remembered of the user and of earlier conversations."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    query: str = Field(min_length=1, max_length=2_000, description="What you want to know.")
+    limit: int = Field(5, ge=1, le=20, description="Most memories.")
+
+
+class _Remember(BaseModel):
+    """Store one statement that matters in later conversations. It counts as said by you."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    content: str = Field(min_length=1, max_length=2_000, description="One complete sentence.")
+    key: str = Field(
+        "", max_length=128,
+        description="Name of the fact, such as deploy_region; a later statement replaces it.",
+    )  # fmt: skip
+
+
+class _Forget(BaseModel):
+    """Delete a memory that you stored. Only the user can delete what the user said."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    which: str = Field(min_length=1, max_length=512, description="Its key or id.")
+
+
+_Call = _Search | _Remember | _Forget
+_TOOLS: Mapping[str, type[_Call]] = {
+    "search": _Search, "remember": _Remember, "forget": _Forget,
+}  # fmt: skip
+
+
+class Tools(Bound):
+    """Tools for a language model over one memory; `Memory.tools` makes them."""
+
+    def __init__(self, engine: Engine, who: Principal, names: Sequence[str] = ()) -> None:
+        super().__init__(engine, who)
+        self._names = {
+            f"{_checked('names', name, _TOOLS)}_memory": name for name in names or _TOOLS
+        }
+
+    def definitions(self, vendor: str = "openai") -> list[dict[str, Any]]:
+        """Return the definitions of the tools, as an SDK takes them.
+
+        Args:
+            vendor: ``openai`` (chat completions), ``responses``, ``anthropic`` or ``gemini``
+                (function declarations).
+
+        Raises:
+            InvalidInput: If the vendor is unknown.
+        """
+        _checked("vendor", vendor, VENDORS)
+        return [_defined(vendor, name, _TOOLS[verb]) for name, verb in self._names.items()]
+
+    def call(self, name: str, arguments: Mapping[str, Any] | str) -> ToolReply:
+        """Carry out a call of a model.
+
+        Args:
+            name: Name of the tool, such as ``search_memory``.
+            arguments: As the model gave them: a dictionary, or JSON.
+
+        Returns:
+            The reply for the model. It is false if the call was not carried out.
+
+        Raises:
+            InvalidInput: If there is no tool of this name.
+            StoreError: If the store could not.
+        """
+        verb = self._names[_checked("name", name, self._names)]
+        try:
+            return self._carried_out(_TOOLS[verb], arguments)
+        except StoreError:
+            raise
+        except SimonidesError as error:
+            return ToolReply(text=f"{name} was not carried out. {error}", ok=False)
+
+    def _carried_out(self, tool: type[_Call], arguments: Mapping[str, Any] | str) -> ToolReply:
+        match _given(tool, arguments):
+            case _Search(query=query, limit=limit):
+                found = self._call(digest, query, max_items=limit)
+                return ToolReply(text=found.text if found else "Nothing is remembered about this.")
+            case _Remember(content=content, key=key):
+                draft = Draft(content, key=key or None, source=Source.AGENT_INFERRED)
+                return _told(self._call(remember_one, draft))
+            case _Forget(which=which):
+                record = self._call(get, which)
+                if record is not None and (record.pinned or record.trust.rank >= Trust.USER.rank):
+                    text = "This is the user's own: only the user can delete it. Ask the user."
+                    return ToolReply(text=text, ok=False)
+                return _told(self._call(forget, record or which))
+
+
+def _checked(field: str, name: object, known: Collection[str]) -> str:
+    if isinstance(name, str) and name in known:
+        return name
+    problem = f"{shown(name)} is none of {', '.join(known)}{nearest(name, known)}"
+    raise InvalidInput(field, problem)
+
+
+def _given(tool: type[_Call], arguments: Mapping[str, Any] | str) -> _Call:
+    if isinstance(arguments, str):
+        if len(arguments) > MAX_CALL_CHARS:
+            raise InvalidInput("arguments", f"may have at most {MAX_CALL_CHARS:,} characters")
+        try:
+            arguments = json.loads(arguments or "{}")
+        except (ValueError, RecursionError) as error:
+            raise InvalidInput("arguments", "must be a JSON object") from error
+    if not isinstance(arguments, Mapping):
+        raise InvalidInput("arguments", "must be a JSON object")
+    given = {name: value for name, value in arguments.items() if value is not None}
+    try:
+        return tool.model_validate(given)
+    except ValidationError as error:
+        found = invalid(error, list(tool.model_fields))
+        takes = "; ".join(f"{name}: {f.description}" for name, f in tool.model_fields.items())
+        problem = str(found).split(": ", 1)[1]
+        raise InvalidInput(found.field, f"{problem}. It takes {takes}") from error
+
+
+def _told(outcome: Outcome) -> ToolReply:
+    return ToolReply(text=outcome.explanation, ok=outcome.done)
+
+
+def _schema(tool: type[_Call]) -> dict[str, Any]:
+    schema = tool.model_json_schema()
+    for field in (schema, *schema["properties"].values()):
+        field.pop("title")
+    del schema["description"]
+    return schema
+
+
+def _defined(vendor: str, name: str, tool: type[_Call]) -> dict[str, Any]:
+    """Return the definition of a tool; strict modes would require every argument."""
+    head, schema = {"name": name, "description": tool.__doc__}, _schema(tool)
+    match vendor:
+        case "openai":
+            return {"type": "function", "function": {**head, "parameters": schema}}
+        case "responses":
+            return {"type": "function", "strict": False, **head, "parameters": schema}
+        case "anthropic":
+            return {**head, "input_schema": schema}
+        case _:
+            return {**head, "parameters_json_schema": schema}

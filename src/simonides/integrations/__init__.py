@@ -1,0 +1,1 @@
+"""Ties to other libraries; none of them is imported before it is used."""

@@ -1,0 +1,402 @@
+"""Gives a client of OpenAI or Anthropic a memory.
+
+```python
+client = simonides.wrap(openai.OpenAI(), user="ana")
+client.chat.completions.create(model="…", messages=[…])
+```
+
+Every method of both SDKs that asks a model sends its request through the client's public `post`.
+So one changed method serves them all: plain, parsed, streamed, raw, beta. No SDK is imported here.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import logging
+import os
+import re
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, NamedTuple, TypeVar
+
+from anyio import to_thread
+
+from simonides.api.aio import AsyncMemory
+from simonides.api.memory import Memory
+from simonides.api.store import Store
+from simonides.api.store import open as open_store
+from simonides.core.errors import InvalidInput, NotReplayable, OwnerRequired, SimonidesError
+from simonides.core.results import Digest, Receipt
+from simonides.prompt.lines import NOTE, PARTS, TITLE
+
+ClientT = TypeVar("ClientT")
+
+SHOWN = 256
+"""Conversations whose last digest is kept for a loop of tool calls; chosen."""
+
+_CHATS = {
+    "/chat/completions": ("messages", "messages"),
+    "/responses": ("input", "instructions"),
+    "/v1/messages": ("messages", "system"),
+}
+"""For each endpoint, the field of its conversation and the field that takes the digest."""
+
+_BLOCK = re.compile(
+    rf"\s*{re.escape(TITLE)}\n{re.escape(NOTE)}"
+    rf"(?:\n(?:{'|'.join(PARTS.values())}|- \[.*|\(\d+ more .*))*"
+)
+"""A digest in a text, up to its last line."""
+
+_numbers = itertools.count()
+_log = logging.getLogger("simonides.integrations")
+
+
+def wrap(
+    client: ClientT,
+    memory: Memory | AsyncMemory | None = None,
+    *,
+    user: str | None = None,
+    org: str | None = None,
+    session: str | None = None,
+    store: Store | str | os.PathLike[str] | None = None,
+) -> ClientT:
+    """Return a client that remembers; the given one does not change.
+
+    The result is a client of the same class on the same connections. Before a request it adds the
+    digest of the conversation, if that shows anything:
+
+    - chat completions: a system message directly before the user's last message;
+    - responses: the end of ``instructions``;
+    - Anthropic's messages: the end of ``system``, as a block of its own where that is a list.
+
+    The rest of the request is sent as it was given. While a tool's results are sent, the digest of
+    the user's last message is repeated, so that the provider's cache serves the prompt. Memories
+    that were forgotten meanwhile are no longer in it.
+
+    After the answer the store's worker adds the new messages and the answer to the memory. Of a
+    stream that is closed early, it adds what came. A failed request adds the user's messages only.
+    Raw responses that the caller reads as a stream add no answer. If the memory fails, the request
+    is sent without a digest, and a warning is logged.
+
+    Args:
+        client: An ``OpenAI``, ``AsyncOpenAI``, ``Anthropic`` or ``AsyncAnthropic``.
+        memory: A memory or a session of an open store.
+        user: Instead of a memory: the user.
+        org: With ``user``: the organisation.
+        session: With ``user``: the conversation.
+        store: With ``user``: an open store; or what `simonides.open` takes, which is closed with
+            the client.
+
+    Raises:
+        InvalidInput: If the client is of another class or wrapped already, or both a memory and a
+            user are given.
+        OwnerRequired: If neither a memory nor a user is given.
+        InvalidScope: If an id is malformed.
+        StoreError: If the store cannot be opened.
+    """
+    kinds = {each.__module__.partition(".")[0] for each in type(client).__mro__}
+    if not kinds & {"openai", "anthropic"} or not hasattr(client, "post"):
+        kind = type(client).__name__
+        raise InvalidInput("client", f"must be a client of openai or anthropic, not {kind}")
+    if "_simonides" in vars(client):
+        raise InvalidInput("client", "is wrapped already; wrap the client that it was made from")
+    if memory is None and user is None:
+        raise OwnerRequired("pass a memory, or user=…")
+    if memory is not None and (user, org, session, store) != (None,) * 4:
+        raise InvalidInput("memory", "name a memory, or a user and its store, not both")
+    opened = None
+    if memory is None:
+        opened = store if isinstance(store, Store) else open_store(store)
+        memory = opened.memory(user=user, org=org, session=session)
+    chat = _Chat(memory._blocking if isinstance(memory, AsyncMemory) else memory)
+    twin = copy.copy(client)
+    for name in list(vars(twin)):
+        if isinstance(getattr(type(twin), name, None), cached_property):
+            del vars(twin)[name]  # it belongs to the given client
+    chat.serve(twin)
+    if opened is not None and opened is not store:
+        _close_with(twin, weakref.finalize(chat, opened.close))
+    return twin
+
+
+def memory_of(client: object) -> Memory:
+    """Return the memory of a wrapped client.
+
+    Raises:
+        InvalidInput: If it is not wrapped.
+    """
+    chat = getattr(client, "__dict__", {}).get("_simonides")
+    if not isinstance(chat, _Chat):
+        raise InvalidInput("client", "is not wrapped; use simonides.wrap(client, user=…)")
+    return chat.memory
+
+
+def _close_with(client: Any, close_store: Callable[[], object]) -> None:
+    close_client = client.close
+
+    def close() -> Any:
+        close_store()
+        return close_client()
+
+    client.close = close
+
+
+class _Request(NamedTuple):
+    """A request to a model.
+
+    Attributes:
+        body: What is sent.
+        new: The messages since the last answer.
+        receipt: Of its digest, or None.
+    """
+
+    body: Mapping[str, Any]
+    new: Sequence[Any]
+    receipt: Receipt | None
+
+
+class _Chat:
+    """The memory of a client and of its copies."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self._receipts: OrderedDict[str, Receipt] = OrderedDict()
+
+    def serve(self, client: Any) -> None:
+        """Let a client, and the copies that it makes, use the memory."""
+        is_async = any(each.__name__ == "AsyncAPIClient" for each in type(client).__mro__)
+        post, copied = client.post, client.copy
+
+        def with_options(*args: Any, **options: Any) -> Any:
+            other = copied(*args, **options)
+            self.serve(other)
+            return other
+
+        client._simonides = self
+        client.post = partial(self._post_async if is_async else self._post, post)
+        client.copy = client.with_options = with_options
+
+    def _post(self, post: Callable[..., Any], path: str, **options: Any) -> Any:
+        request = self._told(path, options.get("body"))
+        if request is None:
+            return post(path, **options)
+        try:
+            answer = post(path, **{**options, "body": request.body})
+        except BaseException:
+            self._answered(request, [])
+            raise
+        return self._passed(request, answer)
+
+    async def _post_async(self, post: Callable[..., Any], path: str, **options: Any) -> Any:
+        request = await to_thread.run_sync(self._told, path, options.get("body"))
+        if request is None:
+            return await post(path, **options)
+        try:
+            answer = await post(path, **{**options, "body": request.body})
+        except BaseException:
+            self._answered(request, [])
+            raise
+        return self._passed(request, answer)
+
+    # -- before the request ------------------------------------------------------------------------
+
+    def _told(self, path: str, body: Any) -> _Request | None:
+        """Return a request with its digest, or None if it asks no model."""
+        where, place = _CHATS.get(path.partition("?")[0], ("", ""))
+        given = body.get(where) if isinstance(body, Mapping) else None
+        if not isinstance(given, Iterable):
+            return None
+        items = [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
+        if not isinstance(given, str | list):  # an iterator is empty now
+            body = {**body, where: items}
+        items = [
+            _without_digest(item) if _role(item) == "system" else item
+            for item in items
+            if not (_role(item) == "system" and _is_digest(_field(item, "content")))
+        ]
+        roles = [_role(item) for item in items]
+        while roles and roles[-1] == "assistant":  # the beginning of the answer
+            roles.pop()
+        asked = [n for n, role in enumerate(roles) if role == "user"]
+        earlier = body.get("previous_response_id") or body.get("conversation")
+        key = f"{asked[-1]} {items[asked[-1]]!r}" if asked else str(earlier)
+        repeats = roles[-1:] == ["tool"]
+        digest = self._digest(key, [items[n] for n in asked[-2:]], repeats=repeats)
+        if digest is not None and earlier:
+            self._note(str(earlier), digest.receipt)
+        text = digest.text if digest else ""
+        if place == where:
+            at = asked[-1] if asked else 0
+            told: Any = [{"role": "system", "content": text}] if text else []
+            told = [*items[:at], *told, *items[at:]]
+        else:
+            told = _appended(body.get(place), text)
+        answered = max((n for n, role in enumerate(roles) if role == "assistant"), default=-1) + 1
+        new = [n for n in range(answered, len(roles)) if roles[n] != "system"]
+        said = [_without_digest(items[n]) for n in new]
+        sent = body if told is body.get(place) else {**body, place: told}
+        return _Request(sent, said, None if digest is None else digest.receipt)
+
+    def _digest(self, key: str, asked: Sequence[Any], *, repeats: bool) -> Digest | None:
+        """Return the digest of a request: a new one, or in a loop of tool calls the last one."""
+        last = self._receipts.get(key) if repeats else None
+        about = asked or (last and last.about)
+        try:
+            digest = None if last is None else self._again(last)
+            digest = digest or (self.memory.digest(about) if about else None)
+        except SimonidesError:
+            _log.warning("the request is sent without a digest", exc_info=True)
+            return None
+        if digest is not None:
+            self._note(key, digest.receipt)
+        return digest
+
+    def _again(self, receipt: Receipt) -> Digest | None:
+        try:
+            return self.memory.receipts.replay(receipt)
+        except NotReplayable:
+            return None
+
+    def _note(self, key: str, receipt: Receipt) -> None:
+        self._receipts[key] = receipt
+        while len(self._receipts) > SHOWN:
+            self._receipts.popitem(last=False)
+
+    # -- after the answer --------------------------------------------------------------------------
+
+    def _passed(self, request: _Request, answer: Any) -> Any:
+        if hasattr(answer, "__stream__"):
+            return _Stream(answer, partial(self._answered, request))
+        self._answered(request, [_whole(answer)])
+        return answer
+
+    def _answered(self, request: _Request, pieces: Sequence[Any]) -> None:
+        """Let the worker add what was said."""
+        response = _field(pieces[0], "response") or pieces[0] if pieces else None
+        if request.receipt is not None and _field(response, "object") == "response":
+            self._note(_field(response, "id"), request.receipt)  # the next request may name it
+        text = "".join(_text_of(piece) for piece in pieces)
+        said = [*request.new, *([{"role": "assistant", "content": text}] if text else [])]
+        if said:
+            add = partial(self.memory.add, said)
+            self.memory._engine.worker.submit(f"add {next(_numbers)}", add, at_close=True)
+
+
+class _Stream:
+    """A stream of an SDK that hands its pieces on, and notes them for the memory."""
+
+    def __init__(self, stream: Any, ended: Callable[[Sequence[Any]], None]) -> None:
+        """Begin.
+
+        Args:
+            stream: The stream.
+            ended: Called once, with the pieces that came: when the response is closed, or when
+                the stream is dropped.
+        """
+        self._stream, self._pieces = stream, list[Any]()
+        end = weakref.finalize(self, ended, self._pieces)
+        end.atexit = False
+        response, name = stream.response, "aclose" if hasattr(stream, "__anext__") else "close"
+        close = getattr(response, name)
+
+        def closed() -> Any:
+            end()
+            return close()
+
+        setattr(response, name, closed)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def __iter__(self) -> _Stream:
+        return self
+
+    def __next__(self) -> Any:
+        self._pieces.append(next(self._stream))
+        return self._pieces[-1]
+
+    def __enter__(self) -> _Stream:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stream.close()
+
+    def __aiter__(self) -> _Stream:
+        return self
+
+    async def __anext__(self) -> Any:
+        self._pieces.append(await self._stream.__anext__())
+        return self._pieces[-1]
+
+    async def __aenter__(self) -> _Stream:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._stream.close()
+
+
+# -- the shapes of both SDKs -----------------------------------------------------------------------
+
+
+def _field(thing: object, name: str) -> Any:
+    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+
+
+def _role(item: object) -> str:
+    """Return ``user``, ``assistant``, ``tool`` or ``system``."""
+    role, content = _field(item, "role"), _field(item, "content")
+    if role is None:
+        return "tool" if str(_field(item, "type")).endswith("_output") else "assistant"
+    if role == "user" and isinstance(content, list) and content:
+        results = [_field(part, "type") == "tool_result" for part in content]
+        return "tool" if all(results) else "user"
+    return {"developer": "system", "function": "tool"}.get(role, str(role))
+
+
+def _is_digest(text: object) -> bool:
+    return isinstance(text, str) and _BLOCK.fullmatch(text) is not None
+
+
+def _without_digest(item: Any) -> Any:
+    """Return a message without a digest that the caller sends back."""
+    text = _field(item, "content")
+    if isinstance(item, Mapping) and isinstance(text, str) and TITLE in text:
+        return {**item, "content": _BLOCK.sub("", text)}
+    return item
+
+
+def _appended(given: Any, text: str) -> Any:
+    """Return instructions of the caller with a digest at their end."""
+    if isinstance(given, list):
+        kept = [part for part in given if not _is_digest(_field(part, "text"))]
+        return [*kept, *([{"type": "text", "text": text}] if text else [])]
+    own = _BLOCK.sub("", given) if isinstance(given, str) else ""
+    return "\n\n".join(filter(None, [own, text])) or given
+
+
+def _whole(answer: Any) -> Any:
+    """Return an answer; of a raw response its JSON, if it was read."""
+    response = _field(answer, "http_response")
+    if response is None:
+        return answer
+    try:
+        return response.json() if response.is_closed else None
+    except ValueError:
+        return None
+
+
+def _text_of(piece: Any) -> str:
+    """Return the text in an answer, or in a piece of a stream."""
+    if _field(piece, "type") in ("response.output_text.delta", "content_block_delta"):
+        delta = _field(piece, "delta")
+        return str(delta if isinstance(delta, str) else _field(delta, "text") or "")
+    for choice in _field(piece, "choices") or ():
+        if _field(choice, "index") == 0:
+            message = _field(choice, "delta") or _field(choice, "message")
+            return str(_field(message, "content") or _field(message, "refusal") or "")
+    items = [item for item in _field(piece, "output") or [piece] if _role(item) == "assistant"]
+    parts = [part for item in items for part in _field(item, "content") or ()]
+    return "".join(_field(part, "text") or _field(part, "refusal") or "" for part in parts)
