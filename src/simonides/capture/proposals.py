@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from os.path import commonprefix
+from itertools import product
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ValidationError, model_validator
@@ -39,7 +39,10 @@ _PREDICATE = re.compile(
     r" (?:[A-Z]|(?:is|was|has|had|will|and|went|said|\w{2,}(?:ed|[^\Waeious]s|[^\W]es))\b)"
 )
 _STRAIGHT = str.maketrans("‘’ʼ“”„«»–—\u00a0\u202f", '\'\'\'"""""--  ')
-_LASTING = {Kind.RULE, Kind.PROHIBITION, Kind.REMEMBER}
+_ORDERS = {Kind.RULE, Kind.PROHIBITION}
+_LASTING = _ORDERS | {Kind.REMEMBER}
+_RULED = (*MANNER, "channel", "preferred_name")
+_KINDS = {"rule": "procedural", "event": "episodic"}
 _REFUSES, _WITHDRAWS = {Kind.REFUSE, Kind.OFF_RECORD}, {Kind.FORGET, Kind.UNSAY}
 _DROPS = frozenset(
     "empty too_long key_not_allowed no_such_quote quote_too_long refused_by_user unsafe_request"
@@ -146,10 +149,11 @@ class Checked(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A quote in the turn's own words, its clause and sentence, the text before and after."""
+    """A quote in the turn's own words, and where it stands; ``head`` opens the sentence."""
 
     quote: str
     clause: str
+    head: str
     sentence: str
     before: str
     after: str
@@ -181,7 +185,7 @@ def checked(item: Proposal, text: str, *, allowed: Callable[[str], str | None]) 
     if not _DROPS.isdisjoint(reasons):
         return Checked({}, "drop", tuple(reasons))
     decision = "hold" if reasons and item.decision == "commit" else item.decision
-    fields = _shape(item.kind, value, key, place.clause) | ({"category": category} if key else {})
+    fields = _shape(item.kind, value, key, category, place.clause)
     given = {
         "quote": place.quote,
         "confidence": item.confidence,
@@ -206,14 +210,18 @@ def supported_summary(summary: str, turns: Sequence[str], most: int) -> str:
     return kept
 
 
-def _shape(kind: str, value: str, key: str | None, clause: str) -> dict[str, Any]:
+def _shape(
+    kind: str, value: str, key: str | None, category: str | None, clause: str
+) -> dict[str, Any]:
     if key is not None:
-        return fact_fields(clause, key, value)
-    if kind == "rule" and read_clause(clause).kind is Kind.PROHIBITION:
-        return {"content": value, "category": "constraint", "importance": "high"}
+        fact = fact_fields(clause, key, value)
+        return fact if "triple" in fact else fact | {"category": category}
+    fields = {"content": value, "category": kind, "kind": _KINDS.get(kind, "semantic")}
     if kind == "rule":
-        return {"content": value, "category": kind, "kind": "procedural", "importance": "high"}
-    return {"content": value, "category": kind} | ({"kind": "episodic"} if kind == "event" else {})
+        fields["importance"] = "high"
+        if read_clause(clause).kind is Kind.PROHIBITION:
+            fields |= {"category": "constraint", "kind": "semantic"}
+    return fields
 
 
 def _place(value: str, quote: str, text: str) -> _Place | None:
@@ -226,14 +234,15 @@ def _place(value: str, quote: str, text: str) -> _Place | None:
     if not found or not found[0]:
         return None
     places, end, said = [], 0, sentences(text)
+    own, cut = text[slice(*found.span())], _rules().setting("asks")
     for sentence, after in zip(said, [*said[1:], ""], strict=True):
-        at = text.find(sentence, end)
+        start = at = text.find(sentence, end)
         end = at + len(sentence)
         for clause in clauses(sentence):
             at = text.find(clause, at)
+            around = (text[start:at], sentence, text[:start], after)
             if max(at, found.start()) < min(at + len(clause), found.end()):
-                own = _rules().setting("asks").sub(".", clause)
-                places.append(_Place(text[slice(*found.span())], own, sentence, text[:at], after))
+                places.append(_Place(own, cut.sub(".", clause), *around))
             at += len(clause)
     return max(places, key=lambda each: len(_terms(value) & _terms(each.clause)), default=None)
 
@@ -243,15 +252,18 @@ def _doubts(kind: str, value: str, key: str | None, place: _Place) -> Iterator[s
     claim, clause, words = plain(value), plain(place.clause), (key or "").replace("_", " ")
     first, end = _extent(claim, clause)
     scope = clause[:end]
-    asks = {read_clause(each).kind for each in (place.clause, place.sentence, value)}
-    lasts = bool(asks & _LASTING)
+    asked = {read_clause(place.clause).kind}
+    asked |= {read_clause(place.sentence).kind} if kind == "rule" else set()
+    lasts = bool(asked & (_LASTING if kind == "rule" or key in _RULED else set()))
     said = [slot for slot in slots_of(place.clause) if folded(slot.key) == key]
-    agrees = lasts or kind == "rule" or any(_terms(claim) <= _terms(slot.value) for slot in said)
+    agrees = bool(lasts and asked & _ORDERS) or any(
+        _terms(claim) <= _terms(slot.value) for slot in said
+    )
     meant = _terms(f"{claim} {words}") | _family(key)
     wanted, heard = _terms(claim), _terms(clause) | _numbers(clause)
     missing = sum(not _is_any(term, heard) for term in wanted)
     order = [term for term in map(_meant, analyse(clause)) if term in wanted]
-    yield from _unfit(place, asks)
+    yield from _unfit(place, value)
     yield from _unsupported(claim, clause, strict=key is not None)
     failed = {
         "unsupported_words": missing > (0 if key else len(wanted) / 3),
@@ -262,21 +274,25 @@ def _doubts(kind: str, value: str, key: str | None, place: _Place) -> Iterator[s
         "not_asserted": not lasts and (_adds("unsure", claim, scope) or clause[-1:] in "?？"),
         "past": not lasts and kind != "event" and _adds("past", claim, scope),
         "not_the_user": (not lasts and _adds("says", claim, scope))
-        or not (agrees or key in MANNER or _is_own(meant, clause, first)),
+        or not (agrees or key in _RULED or _is_own(meant, clause, first)),
         "implied": not agrees and not _says_so(kind, claim, key, scope),
         "other_key": bool(key) and not agrees and not _is_keyed(key, value, clause[:first], scope),
     }
     yield from (reason for reason, fails in failed.items() if fails)
 
 
-def _unfit(place: _Place, asks: set[Kind]) -> Iterator[str]:
+def _unfit(place: _Place, value: str) -> Iterator[str]:
     """Yield what the sentences around a clause say against it."""
-    clause, sentence, after = map(plain, (place.clause, place.sentence, place.after))
-    head = sentence.partition(plain(place.clause.rstrip(".")))[0]
+    _, clause, head, sentence, _, after = map(plain, place)
+    asks = {read_clause(each).kind for each in (place.clause, place.sentence, value)}
     near = [*sentences(place.before)[-1:], place.sentence, *clauses(place.sentence)]
     later = {read_clause(each).kind for each in (place.after, *clauses(place.after))}
     refused = {read_clause(each).kind for each in near} & _REFUSES
-    unreal = load("slots.toml").setting("unreal").search(plain(place.before[-400:]) + clause)
+    unreal = (
+        load("slots.toml")
+        .setting("unreal")
+        .search(plain(place.before[-MOST_CHARS:]) + head + clause)
+    )
     quoted = [found[0] for found in _rules().setting("quotation").finditer(sentence)]
     failed = {
         "refused_by_user": refused or later & (_REFUSES | _WITHDRAWS),
@@ -314,7 +330,7 @@ def _is_keyed(key: str | None, value: str, before: str, scope: str) -> bool:
 def _says_so(kind: str, claim: str, key: str | None, scope: str) -> bool:
     """Whether the user says a liking or a possession outright."""
     likes = _has("likes", scope) or _denies(scope)
-    if key in MANNER or key == "channel":
+    if key in _RULED:
         return likes or _has("asked", scope)
     if kind == "preference" or _has("likes", claim):
         return likes
@@ -357,11 +373,11 @@ def _meant(word: str) -> str:
 
 def _is_any(words: str, meant: set[str]) -> bool:
     """Whether a word has the same beginning as one of some terms, as the forms of one word do."""
-    return any(
-        one == other or len(commonprefix((one, other))) >= max(3, 0.6 * max(len(one), len(other)))
-        for one in _terms(words)
-        for other in meant
-    )
+    for one, other in product(_terms(words), meant):
+        least = max(3, math.ceil(0.6 * max(len(one), len(other))))
+        if one == other or (len(one) >= least and one[:least] == other[:least]):
+            return True
+    return False
 
 
 def _extent(claim: str, clause: str) -> tuple[int, int]:
