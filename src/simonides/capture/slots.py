@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from simonides.capture.wordings import Wordings, heard, load, spoken, words_of
 
@@ -24,6 +24,12 @@ SINGLE = frozenset(
     " units channel birthday relationship age".split()
 )
 """Keys with one value at a time: a new value replaces the old."""
+
+MANNER = ("language", "tone", "response_length", "pronouns", "units")
+"""Keys that say how to answer: preferences, not facts."""
+
+PREDICATES = {"allergies": "allergic_to", "medication": "takes", "diet": "eats", "speaks": "speaks"}
+"""Keys of which people have several values at a time: these are kept as triples."""
 
 
 def folded(key: str) -> str:
@@ -55,6 +61,19 @@ def slots_of(clause: str) -> list[Slot]:
     for key, value in (*_stated(rules, clause, text, words), *_called(clause, text, words)):
         slots.setdefault(key, value.strip(" .,;!\"'"))
     return [Slot(key, value) for key, value in slots.items() if value]
+
+
+def fact_fields(clause: str, key: str, value: str) -> dict[str, Any]:
+    """Return the fields of a `Draft` for a fact under a key, or in a slot with several values."""
+    key = folded(key)
+    binds = key in ("allergies", "medication") or (key == "diet" and not value.startswith("eat"))
+    danger = {"importance": "critical"} if binds else {}
+    if key in PREDICATES:
+        triple = ("user", PREDICATES[key], value)
+        shared = {"triple": triple, "tags": (key,), "category": "entity_fact"}
+        return {"content": clause, **shared, **danger}
+    category = "preference" if key in MANNER else "entity_fact"
+    return {"content": value, "key": key, "category": category, "quote": clause}
 
 
 def is_danger(clause: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from simonides.capture.slots import Slot, folded, slots_of
+from simonides.capture.slots import PREDICATES, Slot, folded, slots_of
 from simonides.core.engine import Engine
 from simonides.core.outcome import EventType
 from simonides.core.record import Record, Trust
@@ -15,7 +15,7 @@ from simonides.core.scope import Principal
 from simonides.prompt.endings import SURE, Statement, probability
 from simonides.recall.index import STANDING
 from simonides.recall.recall import SOON
-from simonides.sessions.reading import PREDICATES, Piece
+from simonides.sessions.reading import Piece
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memory_row, record_of
 from simonides.text.analyse import analyse

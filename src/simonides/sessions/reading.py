@@ -15,7 +15,7 @@ from simonides.capture.clauses import clauses, sentences
 from simonides.capture.commands import Kind, Reading, is_unreal, read_clause
 from simonides.capture.frames import parts_of
 from simonides.capture.messages import Message
-from simonides.capture.slots import folded, is_danger, is_for_now, slots_of
+from simonides.capture.slots import MANNER, fact_fields, folded, is_danger, is_for_now, slots_of
 from simonides.core.record import GAP, Source, is_gap
 from simonides.prompt.lines import TITLE
 from simonides.text.analyse import analyse
@@ -30,9 +30,6 @@ CHUNK_CHARS = 15_000
 """Most characters of a turn, so that it fits the policy's limit in any script."""
 
 _SOURCES = {"assistant": "agent_inferred", "tool": "external"}
-
-MANNER = ("language", "tone", "response_length", "pronouns", "units")
-"""Keys that say how to answer: preferences, not facts."""
 
 
 @dataclass
@@ -192,7 +189,7 @@ def _read(piece: Piece, clause: str, reading: Reading, before: str) -> None:
             piece.learned.append(rule)
         case Kind.RULE:
             manner = [each for each in slots_of(clause) if folded(each.key) in _RULED]
-            piece.learned += [_fact(clause, each.key, each.value) for each in manner] or [
+            piece.learned += [fact_fields(clause, each.key, each.value) for each in manner] or [
                 {"content": clause, "category": "rule", "kind": "procedural", "importance": "high"}
             ]
         case Kind.REMEMBER if is_just_said(reading.about):
@@ -200,7 +197,7 @@ def _read(piece: Piece, clause: str, reading: Reading, before: str) -> None:
                 piece.learned.append({"content": before, "category": "fact"})
         case Kind.REMEMBER:
             slots = slots_of(reading.about)
-            piece.learned += [_fact(clause, each.key, each.value) for each in slots] or [
+            piece.learned += [fact_fields(clause, each.key, each.value) for each in slots] or [
                 {"content": reading.about, "category": "fact"}
             ]
         case Kind.SAYS:
@@ -212,24 +209,7 @@ def _learn(piece: Piece, clause: str) -> None:
         return
     piece.ends += [clause] if cue_of(clause) is Cue.ENDS else []
     piece.corrections += [clause] if corrected(clause) else []
-    found = [_fact(clause, each.key, each.value) for each in slots_of(clause)]
+    found = [fact_fields(clause, each.key, each.value) for each in slots_of(clause)]
     if is_danger(clause) and not any(each.get("importance") == "critical" for each in found):
         found.append({"content": clause, "category": "entity_fact", "importance": "critical"})
     piece.learned += found
-
-
-PREDICATES = {"allergies": "allergic_to", "medication": "takes", "diet": "eats", "speaks": "speaks"}
-"""Keys of which people have several values at a time: these are kept as triples."""
-
-
-def _fact(clause: str, key: str, value: str) -> dict[str, Any]:
-    """Return the fields of a fact under a key, or in a slot with several values."""
-    key = folded(key)
-    binds = key in ("allergies", "medication") or (key == "diet" and not value.startswith("eat"))
-    danger = {"importance": "critical"} if binds else {}
-    if key in PREDICATES:
-        triple = ("user", PREDICATES[key], value)
-        shared = {"triple": triple, "tags": (key,), "category": "entity_fact"}
-        return {"content": clause, **shared, **danger}
-    category = "preference" if key in MANNER else "entity_fact"
-    return {"content": value, "key": key, "category": category, "quote": clause}
