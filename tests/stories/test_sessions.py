@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+import simonides
 from simonides.sessions import end as ends
 
 TALK = [
@@ -97,11 +98,13 @@ def test_a_quiet_time_ends_a_conversation_by_itself(monday, ana, clock, store):
     assert not ana.sessions()[0].is_open
 
 
-def test_the_end_of_the_program_ends_what_it_began(open_store, monday, ana, store):
-    if open_store.backend == "memory":
-        pytest.skip("nothing of it is left")
-    store.close()
-    assert len(summaries(open_store().memory(user="ana", org="acme"))) == 1
+def test_the_end_of_the_program_ends_what_it_began(tmp_path):
+    for kept, settings in ((1, {}), (0, {"end_on_close": False})):
+        path = tmp_path / f"{kept}.db"
+        with simonides.open(path, settings=simonides.Settings(**settings)) as store:
+            store.memory(user="ana").session("monday").add(TALK)
+        with simonides.open(path) as store:
+            assert len(summaries(store.memory(user="ana"))) == kept
 
 
 def test_the_next_conversation_begins_with_the_last_summary(monday, ana, ben):

@@ -6,9 +6,11 @@ and contains nothing, so ``$ne``, ``$nin`` and ``$not`` also match memories with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from operator import ge, gt, le, lt
 from typing import Any
 
@@ -24,36 +26,28 @@ MAX_CONDITIONS = 256
 MAX_DEPTH = 8
 """Deepest nesting of ``$and``, ``$or`` and ``$not``."""
 
-METADATA = "metadata."
-_MISSING = object()
-
 Predicate = Callable[[Record], bool]
 
-_TEXT, _TEXTS, _NUMBER, _FLAG, _TIME = "text texts number flag time".split()
-_SCOPE, _JSON = "scope", "json"
+_SORTS = {
+    "text": "id root key category content speaker role session message_id origin purpose task"
+    " superseded_by embedder quote",
+    "texts": "tags parents depends_on audience",
+    "number": "version position confidence",
+    "flag": "pinned timeless",
+    "time": "created_at updated_at verified_at valid_from valid_to soft_expires_at hard_expires_at"
+    " known_from",
+    "scope": "scope",
+}
+_ENUMS = (Kind, Status, Importance, Sensitivity, Source, Trust)
 FIELDS: Mapping[str, str | type[StrEnum]] = {
-    **dict.fromkeys(
-        "id root key category content speaker role session message_id origin purpose task "
-        "superseded_by embedder quote".split(),
-        _TEXT,
-    ),
-    **dict.fromkeys(["tags", "parents", "depends_on", "audience"], _TEXTS),
-    **dict.fromkeys(["version", "position", "confidence"], _NUMBER),
-    **dict.fromkeys(["pinned", "timeless"], _FLAG),
-    **dict.fromkeys(
-        "created_at updated_at verified_at valid_from valid_to soft_expires_at "
-        "hard_expires_at known_from".split(),
-        _TIME,
-    ),
-    "scope": _SCOPE,
-    "kind": Kind, "status": Status, "importance": Importance,
-    "sensitivity": Sensitivity, "source": Source, "trust": Trust,
-}  # fmt: skip
-"""Fields of a filter with the sort of their values; besides them, ``metadata.a.b``."""
+    **{name: sort for sort, names in _SORTS.items() for name in names.split()},
+    **{kind.__name__.lower(): kind for kind in _ENUMS},
+}
+"""Fields of a filter with the sort of their values; besides them, ``metadata.a.b``, of JSON."""
 
 _ORDERS = {"$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
-_ORDERED = {_NUMBER, _TIME, _JSON, Importance, Sensitivity, Trust}
-_CONTAINING = {_TEXT, _TEXTS, _JSON}
+_ORDERED = {"number", "time", "json", Importance, Sensitivity, Trust}
+_CONTAINING = {"text", "texts", "json"}
 
 
 def predicate_of(filter: object, *, org: str = DEFAULT_ORG) -> Predicate | None:
@@ -93,7 +87,8 @@ class _Parser:
             parts = [self.all_of(f"{at}.{name}[{n}]", each, depth + 1) for n, each in members]
             joined = all if name == "$and" else any
             return lambda record: joined(part(record) for part in parts)
-        if not isinstance(name, str) or not (name in FIELDS or _is_metadata(name)):
+        is_metadata = re.fullmatch(r"metadata(\.[^.]+)+", str(name), re.DOTALL)
+        if not isinstance(name, str) or not (name in FIELDS or is_metadata):
             known = [*FIELDS, "metadata.…", "$and", "$or", "$not"]
             near = nearest(name, known)
             raise InvalidInput(at, f"no field {shown(name)}{near}; use {', '.join(known)}")
@@ -109,7 +104,7 @@ class _Parser:
         return lambda record: all(part(record) for part in parts)
 
     def _operation(self, at: str, field: str, op: str, operand: object, depth: int) -> Predicate:
-        at, sort = f"{at}.{op}", FIELDS.get(field, _JSON)
+        at, sort = f"{at}.{op}", FIELDS.get(field, "json")
         known = ["$eq", "$ne", "$in", "$nin", "$exists", "$not"]
         known += [*_ORDERS] if sort in _ORDERED else []
         known += ["$contains"] if sort in _CONTAINING else []
@@ -126,24 +121,19 @@ class _Parser:
         return self._comparison(at, field, op, operand)
 
     def _comparison(self, at: str, field: str, op: str, operand: object) -> Predicate:
-        sort = FIELDS.get(field, _JSON)
-        read = _reader(field, sort)
+        sort = FIELDS.get(field, "json")
         if op == "$exists":
-            wanted = self._value(at, _FLAG, operand)
-            return lambda record: (read(record) is not _MISSING) is wanted
+            wanted = self._value(at, "flag", operand)
+            return lambda record: (_read(record, field) is not None) is wanted
         if op == "$in":
             values = [self._value(at, sort, each) for each in _members(at, operand)]
-            return lambda record: any(_equal(read(record), each) for each in values)
-        if sort == _TEXTS and op in ("$eq", "$contains"):
+            return lambda record: any(_equal(_read(record, field), each) for each in values)
+        if sort == "texts":
             listed = [operand] if isinstance(operand, str) else _members(at, operand)
             words = {self._value(at, sort, each) for each in listed}
-            return lambda record: words <= set(_present(read(record)))
-        value = self._value(at, sort, operand)
-        if op == "$eq":
-            return lambda record: _equal(read(record), value)
-        if op == "$contains":
-            return lambda record: _contains(read(record), value)
-        return _ordered(read, _ORDERS[op], value)
+            return lambda record: words <= set(_read(record, field) or ())
+        value, holds = self._value(at, sort, operand), _TESTS[op]
+        return lambda record: holds(_read(record, field), value)
 
     def _value(self, at: str, sort: str | type[StrEnum], raw: object) -> Any:
         self._left -= 1
@@ -170,39 +160,13 @@ class _Parser:
         return raw
 
 
-def _reader(field: str, sort: str | type[StrEnum]) -> Callable[[Record], Any]:
-    if sort == _JSON:
-        path = field.removeprefix(METADATA).split(".")
-        return lambda record: _in_metadata(record.metadata, path)
-
-    def read(record: Record) -> Any:
-        value = getattr(record, field)
-        if value is None or (sort == _TEXTS and not value):
-            return _MISSING
-        return _rank(value) if sort in _ORDERED and isinstance(value, StrEnum) else value
-
-    return read
-
-
-def _in_metadata(value: Any, path: Sequence[str]) -> Any:
+def _read(record: Record, field: str) -> Any:
+    """Return what a record has there in the form in which it is compared; None for nothing."""
+    first, *path = field.split(".")
+    value = getattr(record, first)
     for name in path:
-        if not isinstance(value, Mapping) or name not in value:
-            return _MISSING
-        value = value[name]
-    return _MISSING if value is None else value
-
-
-def _ordered(
-    read: Callable[[Record], Any], order: Callable[[Any, Any], bool], value: Any
-) -> Predicate:
-    def holds(record: Record) -> bool:
-        found = read(record)
-        # JSON values have an order among numbers and among texts only.
-        comparable = isinstance(found, str) == isinstance(value, str)
-        simple = isinstance(found, (int, float, str, datetime)) and not isinstance(found, bool)
-        return simple and comparable and order(found, value)
-
-    return holds
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return _rank(value) if type(value) in _ORDERED else None if value == () else value
 
 
 def _equal(found: Any, value: Any) -> bool:
@@ -217,18 +181,25 @@ def _contains(found: Any, value: Any) -> bool:
     return isinstance(found, (list, tuple)) and any(_equal(each, value) for each in found)
 
 
-def _present(found: Any) -> Sequence[str]:
-    return () if found is _MISSING else found
+def _ordered(order: Callable[[Any, Any], bool], found: Any, value: Any) -> bool:
+    # JSON values have an order among numbers and among texts only.
+    if isinstance(found, bool) or isinstance(value, bool):
+        return False
+    kinds = [kind for kind in ((int, float), str, datetime) if isinstance(found, kind)]
+    return bool(kinds) and isinstance(value, kinds[0]) and order(found, value)
+
+
+_TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "$eq": _equal,
+    "$contains": _contains,
+    **{name: partial(_ordered, order) for name, order in _ORDERS.items()},
+}
 
 
 def _rank(member: StrEnum) -> int:
     members = list(type(member))
     # Trust is declared strongest first.
     return -members.index(member) if isinstance(member, Trust) else members.index(member)
-
-
-def _is_metadata(name: str) -> bool:
-    return name.startswith(METADATA) and all(name.split("."))
 
 
 def _has_operators(raw: object) -> bool:

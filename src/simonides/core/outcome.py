@@ -7,10 +7,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from simonides.core.errors import Refused
-from simonides.core.record import Record
+from simonides.core.record import Record, Value
 
 
 class EventType(StrEnum):
@@ -36,7 +36,6 @@ class EventType(StrEnum):
     REFUSED = "refused"
     ALLOWED = "allowed"
     ASKED = "asked"
-    ANSWERED = "answered"
     REVIEWED = "reviewed"
     EXPIRED = "expired"
     TASK = "task"
@@ -44,7 +43,7 @@ class EventType(StrEnum):
     REVOKED = "revoked"
 
 
-class Event(BaseModel):
+class Event(Value):
     """One entry of an owner's audit trail. It holds ids, reasons and digests, never content.
 
     Attributes:
@@ -59,8 +58,6 @@ class Event(BaseModel):
         data: Further ids and numbers.
     """
 
-    model_config = ConfigDict(frozen=True, val_temporal_unit="milliseconds", defer_build=True)
-
     owner: str
     seq: int
     at: datetime
@@ -70,10 +67,6 @@ class Event(BaseModel):
     subject: str
     reason: str = ""
     data: Mapping[str, Any] = {}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the event as JSON-ready data."""
-        return self.model_dump(mode="json")
 
 
 class OutcomeKind(StrEnum):
@@ -91,16 +84,14 @@ class OutcomeKind(StrEnum):
     SUPERSEDED = "superseded"
     COEXISTS = "coexists"
     HELD = "held"
-    REPEAT = "repeat"
     DROPPED = "dropped"
     REVIEW = "review"
     BLOCKED = "blocked"
-    UNDONE = "undone"
     FORGOTTEN = "forgotten"
 
 
-_DONE = frozenset("created refreshed bumped superseded coexists undone forgotten".split())
-_PENDING = frozenset({"held", "repeat", "review"})
+_DONE = frozenset("created refreshed bumped superseded coexists forgotten".split())
+_PENDING = frozenset({"held", "review"})
 
 _KINDS = {
     "created": "Stored.",
@@ -110,11 +101,9 @@ _KINDS = {
     "superseded": "Stored; it replaces an earlier version.",
     "coexists": "Stored beside what is remembered.",
     "held": "Held back until its session ends or a person decides.",
-    "repeat": "Held back until it is said again.",
     "dropped": "Not stored.",
     "review": "Stored and marked: it contradicts another memory, and a person is asked.",
     "blocked": "Refused.",
-    "undone": "Undone.",
     "forgotten": "Forgotten.",
 }
 _REASONS = {
@@ -142,7 +131,7 @@ _REASONS = {
 }
 
 
-class Outcome(BaseModel):
+class Outcome(Value):
     """The result of one write; true if the request took effect.
 
     Attributes:
@@ -151,8 +140,6 @@ class Outcome(BaseModel):
         reasons: Machine-readable, most important first.
         events: The audit events written with it.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     kind: OutcomeKind
     record: Record | None = None
@@ -166,7 +153,7 @@ class Outcome(BaseModel):
 
     @property
     def pending(self) -> bool:
-        """Whether it waits for a session's end, a repetition, or a person's decision."""
+        """Whether it waits for a session's end or a person's decision."""
         return self.kind in _PENDING
 
     @property
@@ -192,13 +179,9 @@ class Outcome(BaseModel):
             raise Refused([self])
         return self
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the outcome as JSON-ready data."""
-        return {
-            "kind": self.kind.value, "record": self.record and self.record.to_dict(),
-            "reasons": list(self.reasons), "explanation": self.explanation,
-            "events": [event.to_dict() for event in self.events],
-        }  # fmt: skip
+    @model_serializer(mode="wrap")
+    def _explained(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {**fields(self), "explanation": self.explanation}
 
     def __bool__(self) -> bool:
         return self.done

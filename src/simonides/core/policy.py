@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict
 
 from simonides.core.record import Kind, Sensitivity, Source
+from simonides.core.validation import Days, Share
 
 _KIB = 1024
 
@@ -36,8 +37,6 @@ Name = Annotated[str, Field(pattern=r"^\S{1,128}$")]
 Pattern = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_pattern)]
 Chars = Annotated[int, Strict(), Field(ge=1, le=100_000)]
 Bytes = Annotated[int, Strict(), Field(ge=1, le=16 * 1024 * _KIB)]
-Days = Annotated[float, Strict(), Field(gt=0, le=36_500, allow_inf_nan=False)]
-Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 Quota = Annotated[int, Strict(), Field(ge=0, le=10**15)]
 
 
@@ -89,15 +88,13 @@ class Category(Section):
     user_stated_expires: bool = False
 
 
-def _lasting(soft: float | None, *kinds: Kind, directive: bool = False) -> Category:
+def _lasting(soft: float, *kinds: Kind, directive: bool = False) -> Category:
     return Category(soft_ttl_days=soft, hard_ttl_days=None, kinds=kinds, directive=directive)
 
 
-def _short(hard: float) -> Category:
-    return Category(soft_ttl_days=None, hard_ttl_days=hard, user_stated_expires=True)
+def _short(hard: float, *kinds: Kind) -> Category:
+    return Category(soft_ttl_days=None, hard_ttl_days=hard, kinds=kinds, user_stated_expires=True)
 
-
-_NEVER = Category(admit=False)
 
 CATEGORIES: Mapping[str, Category] = {
     # A preference holds until corrected and asks for review after 90 days. So do other
@@ -107,7 +104,7 @@ CATEGORIES: Mapping[str, Category] = {
     "constraint": _lasting(90, directive=True),
     "guard": Category(directive=True, user_stated_expires=True),
     "entity_fact": _lasting(180),
-    "turn": _short(365).model_copy(update={"kinds": (Kind.EPISODIC,)}),
+    "turn": _short(365, Kind.EPISODIC),
     "fact": Category(),
     "event": Category(kinds=(Kind.EPISODIC,)),
     "feedback": Category(),
@@ -118,11 +115,7 @@ CATEGORIES: Mapping[str, Category] = {
     "session_summary": _lasting(30, Kind.EPISODIC),
     "insight": Category(kinds=(Kind.SEMANTIC,), sources=(Source.AGENT_INFERRED,)),
     "session_note": Category(),
-    # Never stored.
-    "reasoning": _NEVER,
-    "tool_error": _NEVER,
-    "speculation": _NEVER,
-    "transient": _NEVER,
+    **dict.fromkeys(["reasoning", "tool_error", "speculation", "transient"], Category(admit=False)),
 }
 
 CATEGORY_OF_KIND: Mapping[Kind, str] = {
@@ -188,8 +181,8 @@ class ProposalLimits(Section):
             return None if "*" in key else self.keys[key]
         families = [family for family in self.keys if _belongs(key, family)]
         # The longest pattern wins, so their order in a file does not matter.
-        longest = max(families, key=lambda family: (len(family), family), default=None)
-        return None if longest is None else self.keys[longest]
+        longest = max(families, key=lambda family: (len(family), family), default="")
+        return self.keys.get(longest)
 
 
 def _belongs(key: str, family: str) -> bool:

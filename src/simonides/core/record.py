@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import wraps
@@ -15,13 +16,16 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    SerializationInfo,
+    SerializerFunctionWrapHandler,
     Strict,
     ValidationError,
+    model_serializer,
 )
 from pydantic.dataclasses import dataclass
 
 from simonides.core.scope import Scope, checked_id, scope_of
-from simonides.core.validation import Flag, Moment, Name, Text, enum_member, invalid
+from simonides.core.validation import Days, Flag, Moment, Name, Share, Text, enum_member, invalid
 
 NEEDS_VERIFICATION_BELOW = 0.7
 """Confidence under which a memory counts as unverified until confirmed."""
@@ -111,51 +115,43 @@ class Trust(StrEnum):
 
 
 class Source(StrEnum):
-    """Where a memory comes from; it decides its trust and its default confidence."""
+    """Where a memory comes from; it decides its trust and its default confidence.
 
-    USER_STATED = "user_stated"
-    USER_CORRECTION = "user_correction"
-    IN_SESSION_CORRECTION = "in_session_correction"
-    TOOL_VERIFIED = "tool_verified"
-    CONFIG_CHANGE = "config_change"
-    TASK_LEARNING = "task_learning"
-    TASK_OUTCOME = "task_outcome"
-    AGENT_INFERRED = "agent_inferred"
-    RECALLED = "recalled"
-    PATTERN = "pattern"
-    EXTERNAL = "external"
-    UNKNOWN = "unknown"
+    Attributes:
+        trust: The label that this source starts with.
+        default_confidence: Confidence of a memory whose proposer states none.
+    """
 
-    @property
-    def trust(self) -> Trust:
-        """The label that this source starts with."""
-        return _OF_SOURCE[self][0]
+    USER_STATED = "user_stated", Trust.USER, 1.0
+    USER_CORRECTION = "user_correction", Trust.USER, 1.0
+    IN_SESSION_CORRECTION = "in_session_correction", Trust.USER, 1.0
+    TOOL_VERIFIED = "tool_verified", Trust.TOOL, 0.9
+    CONFIG_CHANGE = "config_change", Trust.SYSTEM, 0.9
+    TASK_LEARNING = "task_learning", Trust.AGENT, 0.8
+    TASK_OUTCOME = "task_outcome", Trust.AGENT, 0.7
+    AGENT_INFERRED = "agent_inferred", Trust.AGENT, 0.6
+    RECALLED = "recalled", Trust.AGENT, 0.5
+    PATTERN = "pattern", Trust.AGENT, 0.4
+    EXTERNAL = "external", Trust.EXTERNAL, 0.3
+    UNKNOWN = "unknown", Trust.EXTERNAL, 0.5
 
-    @property
-    def default_confidence(self) -> float:
-        """Confidence of a memory whose proposer states none."""
-        return _OF_SOURCE[self][1]
+    trust: Trust
+    default_confidence: float
+
+    def __new__(
+        cls, value: str, trust: Trust = Trust.EXTERNAL, default_confidence: float = 0.5
+    ) -> Source:
+        """Keep what goes with a source at its member."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.trust, member.default_confidence = trust, default_confidence
+        return member
 
     @property
     def is_correction(self) -> bool:
         """Whether it is an explicit correction, which always wins."""
         return self in (Source.USER_CORRECTION, Source.IN_SESSION_CORRECTION)
 
-
-_OF_SOURCE: Mapping[Source, tuple[Trust, float]] = {
-    Source.USER_STATED: (Trust.USER, 1.0),
-    Source.USER_CORRECTION: (Trust.USER, 1.0),
-    Source.IN_SESSION_CORRECTION: (Trust.USER, 1.0),
-    Source.TOOL_VERIFIED: (Trust.TOOL, 0.9),
-    Source.CONFIG_CHANGE: (Trust.SYSTEM, 0.9),
-    Source.TASK_LEARNING: (Trust.AGENT, 0.8),
-    Source.TASK_OUTCOME: (Trust.AGENT, 0.7),
-    Source.AGENT_INFERRED: (Trust.AGENT, 0.6),
-    Source.RECALLED: (Trust.AGENT, 0.5),
-    Source.PATTERN: (Trust.AGENT, 0.4),
-    Source.EXTERNAL: (Trust.EXTERNAL, 0.3),
-    Source.UNKNOWN: (Trust.EXTERNAL, 0.5),
-}
 
 Audience = tuple[str, ...] | None
 """Agents that may see a memory, sorted; None means every reader of the scope, () no agent."""
@@ -214,8 +210,6 @@ Names = Annotated[tuple[Name, ...], BeforeValidator(_sorted), Field(max_length=2
 # They are compared with ids of principals.
 IdName = Annotated[str, AfterValidator(lambda raw: checked_id("value", raw))]
 Ids = Annotated[tuple[IdName, ...], BeforeValidator(_sorted), Field(max_length=256)]
-Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
-Days = Annotated[float, Strict(), Field(gt=0, le=36_500, allow_inf_nan=False)]
 Moments = Annotated[datetime | None, Moment]
 Parts = Annotated[Name, Field(max_length=1_000)]
 
@@ -261,37 +255,36 @@ class Draft:
     """
 
     content: Annotated[Text, Strict(), Field(min_length=1)]
-    key: Name | None = Field(default=None, kw_only=True)
-    category: Name | None = Field(default=None, kw_only=True)
-    kind: KindName = Field(default=Kind.SEMANTIC, kw_only=True)
-    source: SourceName = Field(default=Source.USER_STATED, kw_only=True)
-    confidence: Share | None = Field(default=None, kw_only=True)
-    importance: ImportanceName = Field(default=Importance.NORMAL, kw_only=True)
-    sensitivity: SensitivityName = Field(default=Sensitivity.PRIVATE, kw_only=True)
-    tags: Names = Field(default=(), kw_only=True)
-    metadata: Mapping[str, Any] | None = Field(default=None, kw_only=True)
-    scope: Name | None = Field(default=None, kw_only=True)
-    at: Moments = Field(default=None, kw_only=True)
-    valid_from: Moments = Field(default=None, kw_only=True)
-    valid_to: Moments = Field(default=None, kw_only=True)
-    ttl_days: Days | None = Field(default=None, kw_only=True)
-    pinned: Flag = Field(default=False, kw_only=True)
-    timeless: Flag = Field(default=False, kw_only=True)
-    quote: Text | None = Field(default=None, kw_only=True)
-    idempotency_key: Name | None = Field(default=None, kw_only=True)
-    speaker: Name | None = Field(default=None, kw_only=True)
-    role: Name | None = Field(default=None, kw_only=True)
-    session: Annotated[Name, Field(max_length=512)] | None = Field(default=None, kw_only=True)
-    position: Annotated[int, Strict(), Field(ge=0, lt=2**53)] | None = Field(
-        default=None, kw_only=True
-    )
-    message_id: Name | None = Field(default=None, kw_only=True)
-    triple: tuple[Parts, Parts, Parts] | None = Field(default=None, kw_only=True)
-    audience: Ids | None = Field(default=None, kw_only=True)
-    purpose: IdName | None = Field(default=None, kw_only=True)
-    parents: Names = Field(default=(), kw_only=True)
-    depends_on: Names = Field(default=(), kw_only=True)
-    origin: Annotated[Name, Field(max_length=2_048)] | None = Field(default=None, kw_only=True)
+    _: KW_ONLY
+    key: Name | None = None
+    category: Name | None = None
+    kind: KindName = Kind.SEMANTIC
+    source: SourceName = Source.USER_STATED
+    confidence: Share | None = None
+    importance: ImportanceName = Importance.NORMAL
+    sensitivity: SensitivityName = Sensitivity.PRIVATE
+    tags: Names = ()
+    metadata: Mapping[str, Any] | None = None
+    scope: Name | None = None
+    at: Moments = None
+    valid_from: Moments = None
+    valid_to: Moments = None
+    ttl_days: Days | None = None
+    pinned: Flag = False
+    timeless: Flag = False
+    quote: Text | None = None
+    idempotency_key: Name | None = None
+    speaker: Name | None = None
+    role: Name | None = None
+    session: Annotated[Name, Field(max_length=512)] | None = None
+    position: Annotated[int, Strict(), Field(ge=0, lt=2**53)] | None = None
+    message_id: Name | None = None
+    triple: tuple[Parts, Parts, Parts] | None = None
+    audience: Ids | None = None
+    purpose: IdName | None = None
+    parents: Names = ()
+    depends_on: Names = ()
+    origin: Annotated[Name, Field(max_length=2_048)] | None = None
 
 
 DRAFT_FIELDS = tuple(Draft.__dataclass_fields__)
@@ -339,7 +332,17 @@ def id_text(raw: bytes) -> str:
 Id = Annotated[str, BeforeValidator(lambda raw: id_text(raw) if isinstance(raw, bytes) else raw)]
 
 
-class Record(BaseModel):
+class Value(BaseModel):
+    """Base of what simonides returns: immutable, and JSON-ready as a dictionary."""
+
+    model_config = ConfigDict(frozen=True, val_temporal_unit="milliseconds", defer_build=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as JSON-ready data."""
+        return self.model_dump(mode="json", context="to_dict")
+
+
+class Record(Value):
     """One stored version of a memory.
 
     Attributes:
@@ -390,9 +393,7 @@ class Record(BaseModel):
         access_count: How often it was recalled so far.
     """
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", val_temporal_unit="milliseconds", defer_build=True
-    )
+    model_config = ConfigDict(extra="forbid")
 
     id: Id
     root: Id
@@ -484,9 +485,13 @@ class Record(BaseModel):
         }
         return tuple(name for name, holds in found.items() if holds)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all fields and the scope's path as JSON-ready data."""
-        return {**self.model_dump(mode="json"), "scope": self.scope.path}
+    @model_serializer(mode="wrap")
+    def _with_scope(
+        self, fields: SerializerFunctionWrapHandler, info: SerializationInfo
+    ) -> dict[str, Any]:
+        # `model_dump` alone holds the fields only, so that they can be validated again.
+        scope = {"scope": self.scope.path} if info.context == "to_dict" else {}
+        return {**fields(self), **scope}
 
     def __repr__(self) -> str:
         named = "" if self.key is None else f"{self.key} = "

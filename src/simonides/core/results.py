@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, Generic, Literal, TypeVar, overload
-
-from pydantic import BaseModel, ConfigDict
+from typing import Any, Literal, TypeVar
 
 from simonides.core.outcome import Outcome
-from simonides.core.record import Record
+from simonides.core.record import Record, Value
 
 T = TypeVar("T")
 
 
-class Hit(BaseModel):
+class Hit(Value):
     """One recalled memory.
 
     Attributes:
@@ -27,8 +25,6 @@ class Hit(BaseModel):
         terms: Terms of the query that the record holds.
         at: Clock of the read.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     record: Record
     score: float
@@ -66,10 +62,9 @@ class Hit(BaseModel):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the hit as JSON-ready data."""
-        return {
-            "record": self.record.to_dict(), "score": self.score, "relevance": self.relevance,
-            "why": dict(self.why), "terms": list(self.terms), "warnings": list(self.warnings),
-        }  # fmt: skip
+        fields = super().to_dict()
+        del fields["at"]
+        return {**fields, "warnings": list(self.warnings)}
 
     def __repr__(self) -> str:
         return f"<Hit {self.score:.3f} {self.id} {self.content[:60]!r}>"
@@ -77,36 +72,19 @@ class Hit(BaseModel):
     __str__ = __repr__
 
 
-class _Items(Sequence[T], Generic[T]):
-    """An immutable sequence with attributes."""
-
-    __slots__ = ("_items",)
-
-    def __init__(self, items: Sequence[T]) -> None:
-        self._items = tuple(items)
-
-    @overload
-    def __getitem__(self, place: int) -> T: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[T, ...]: ...
-    def __getitem__(self, place: int | slice) -> T | tuple[T, ...]:
-        return self._items[place]
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __iter__(self) -> Iterator[T]:
-        return iter(self._items)
+class _Items(tuple[T, ...]):
+    """A tuple with attributes; it equals a list of the same items."""
 
     def __eq__(self, other: object) -> bool:
-        others = tuple(other) if isinstance(other, (list, tuple, _Items)) else other
-        return self._items == others
+        return tuple(self) == (tuple(other) if isinstance(other, list) else other)
 
-    def __hash__(self) -> int:
-        return hash(self._items)
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = tuple.__hash__
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {len(self)}: {', '.join(map(repr, self._items[:3]))}>"
+        return f"<{type(self).__name__} of {len(self)}: {', '.join(map(repr, self[:3]))}>"
 
 
 class Recall(_Items[Hit]):
@@ -115,17 +93,18 @@ class Recall(_Items[Hit]):
     Ties are in the order of the newest ``updated_at``, then of the id.
     """
 
-    __slots__ = ("degraded",)
+    degraded: tuple[str, ...]
 
-    def __init__(self, hits: Sequence[Hit], degraded: Sequence[str] = ()) -> None:
+    def __new__(cls, hits: Iterable[Hit], degraded: Iterable[str] = ()) -> Recall:
         """Keep the hits.
 
         Args:
             hits: Best first.
             degraded: Names of sources that failed and were left out, for example ``vector``.
         """
-        super().__init__(hits)
-        self.degraded = tuple(degraded)
+        found = super().__new__(cls, hits)
+        found.degraded = tuple(degraded)
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return the hits as JSON-ready data."""
@@ -138,11 +117,13 @@ class Page(_Items[T]):
     Pass `next_cursor` as ``cursor=`` to get the next page; it is None on the last one.
     """
 
-    __slots__ = ("next_cursor",)
+    next_cursor: str | None
 
-    def __init__(self, items: Sequence[T], next_cursor: str | None = None) -> None:
-        super().__init__(items)
-        self.next_cursor = next_cursor
+    def __new__(cls, items: Iterable[T], next_cursor: str | None = None) -> Page[T]:
+        """Keep the items."""
+        page = super().__new__(cls, items)
+        page.next_cursor = next_cursor
+        return page
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as JSON-ready data."""
@@ -150,7 +131,7 @@ class Page(_Items[T]):
         return {"items": items, "next_cursor": self.next_cursor}
 
 
-class Explanation(BaseModel):
+class Explanation(Value):
     """Why one memory was or was not recalled for a query.
 
     Attributes:
@@ -164,8 +145,6 @@ class Explanation(BaseModel):
         matched_terms: Terms of the query that it holds.
     """
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
     record: Record
     recalled: bool = False
     rank: int | None = None
@@ -175,12 +154,8 @@ class Explanation(BaseModel):
     excluded: tuple[str, ...] = ()
     matched_terms: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the explanation as JSON-ready data."""
-        return {**self.model_dump(mode="json", exclude={"record"}), "record": self.record.to_dict()}
 
-
-class Refusal(BaseModel):
+class Refusal(Value):
     """What a user does not want to have remembered.
 
     Attributes:
@@ -190,19 +165,13 @@ class Refusal(BaseModel):
         at: When it was said.
     """
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
     id: str
     kind: Literal["key", "category", "topic", "session"]
     value: str
     at: datetime
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the refusal as JSON-ready data."""
-        return self.model_dump(mode="json")
 
-
-class Waiting(BaseModel):
+class Waiting(Value):
     """What waits for a person's decision.
 
     Attributes:
@@ -217,8 +186,6 @@ class Waiting(BaseModel):
         sides: The contradicting statements as they stand, the newer first.
     """
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
     id: str
     kind: Literal["contradiction", "held", "privacy"]
     at: datetime
@@ -228,13 +195,8 @@ class Waiting(BaseModel):
     reasons: tuple[str, ...] = ()
     sides: tuple[Record, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the entry as JSON-ready data."""
-        own = self.model_dump(mode="json", exclude={"sides"})
-        return {**own, "sides": [side.to_dict() for side in self.sides]}
 
-
-class Asked(BaseModel):
+class Asked(Value):
     """A request of the user about the memory, as it was understood.
 
     Attributes:
@@ -244,15 +206,13 @@ class Asked(BaseModel):
         done: Whether it was done; if not, it waits in `pending`.
     """
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
     kind: str
     about: str
     answer: str
     done: bool = True
 
 
-class AddLine(BaseModel):
+class AddLine(Value):
     """What became of one message.
 
     Attributes:
@@ -264,8 +224,6 @@ class AddLine(BaseModel):
         reasons: Machine-readable, for example ``resent``, ``secret:jwt``, ``no_text``.
     """
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
     role: str
     kept: tuple[Outcome, ...] = ()
     learned: tuple[Outcome, ...] = ()
@@ -274,14 +232,12 @@ class AddLine(BaseModel):
     reasons: tuple[str, ...] = ()
 
 
-class AddReport(BaseModel):
+class AddReport(Value):
     """What became of the messages of one `add`; true if anything was kept or done.
 
     Attributes:
         lines: One for each message, in order.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     lines: tuple[AddLine, ...]
 
@@ -302,20 +258,7 @@ class AddReport(BaseModel):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
-        return {
-            "kept": self.kept,
-            "skipped": self.skipped,
-            "lines": [
-                {
-                    "role": line.role, "reasons": list(line.reasons),
-                    "asked": [each.model_dump() for each in line.asked],
-                    "kept": [outcome.to_dict() for outcome in line.kept],
-                    "learned": [outcome.to_dict() for outcome in line.learned],
-                    "ended": [record.to_dict() for record in line.ended],
-                }
-                for line in self.lines
-            ],
-        }  # fmt: skip
+        return {"kept": self.kept, "skipped": self.skipped, **super().to_dict()}
 
     def __bool__(self) -> bool:
         return bool(self.kept) or any(line.asked for line in self.lines)
@@ -327,7 +270,7 @@ class AddReport(BaseModel):
     __str__ = __repr__
 
 
-class DigestItem(BaseModel):
+class DigestItem(Value):
     """One line of a digest.
 
     Attributes:
@@ -343,8 +286,6 @@ class DigestItem(BaseModel):
         line: The line.
     """
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
     ids: tuple[str, ...]
     owner: str
     part: Literal["core", "last", "relevant", "possible"]
@@ -356,7 +297,7 @@ class DigestItem(BaseModel):
     line: str = ""
 
 
-class Receipt(BaseModel):
+class Receipt(Value):
     """What a digest showed, what it left out, and by which rules.
 
     Attributes:
@@ -371,8 +312,6 @@ class Receipt(BaseModel):
         digest: BLAKE2b of the text, hexadecimal.
     """
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
     id: str
     at: datetime
     reader: str
@@ -383,12 +322,8 @@ class Receipt(BaseModel):
     hidden: int = 0
     digest: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the receipt as JSON-ready data."""
-        return self.model_dump(mode="json")
 
-
-class Verification(BaseModel):
+class Verification(Value):
     """Whether an answer cites what a digest showed; true if it cites nothing else.
 
     Attributes:
@@ -397,29 +332,21 @@ class Verification(BaseModel):
         applied: Ids of the shown memories whose words stand in it.
     """
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
     cited: tuple[str, ...]
     unknown: tuple[str, ...]
     applied: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the verification as JSON-ready data."""
-        return self.model_dump(mode="json")
 
     def __bool__(self) -> bool:
         return not self.unknown
 
 
-class Digest(BaseModel):
+class Digest(Value):
     """The part of a prompt that the memory fills; its text is ``str(digest)``.
 
     Attributes:
         text: The text; empty if the policy switches digests off.
         receipt: What is in it and why.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     text: str
     receipt: Receipt
@@ -428,10 +355,6 @@ class Digest(BaseModel):
     def items(self) -> tuple[DigestItem, ...]:
         """The lines."""
         return self.receipt.items
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the digest as JSON-ready data."""
-        return self.model_dump(mode="json")
 
     def __bool__(self) -> bool:
         return bool(self.items)
@@ -442,7 +365,7 @@ class Digest(BaseModel):
     __repr__ = __str__
 
 
-class TaskReport(BaseModel):
+class TaskReport(Value):
     """What a task has left.
 
     Attributes:
@@ -452,22 +375,13 @@ class TaskReport(BaseModel):
         removed: Number of the task's memories, with their versions, that are gone.
     """
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
     scope: str
     promoted: tuple[Outcome, ...] = ()
     learned: Outcome | None = None
     removed: int = 0
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON-ready data."""
-        return {
-            "scope": self.scope, "promoted": [each.to_dict() for each in self.promoted],
-            "learned": self.learned and self.learned.to_dict(), "removed": self.removed,
-        }  # fmt: skip
 
-
-class Conversation(BaseModel):
+class Conversation(Value):
     """A conversation.
 
     Attributes:
@@ -479,8 +393,6 @@ class Conversation(BaseModel):
         turns: How many turns were said in it.
     """
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
     name: str
     parts: int
     is_open: bool
@@ -488,12 +400,8 @@ class Conversation(BaseModel):
     last: datetime
     turns: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the conversation as JSON-ready data."""
-        return self.model_dump(mode="json")
 
-
-class SessionReport(BaseModel):
+class SessionReport(Value):
     """What the end of a part of a conversation has left; true if one was ended.
 
     Attributes:
@@ -505,8 +413,6 @@ class SessionReport(BaseModel):
         removed: Number of turns of tools and of external text that are gone.
         reasons: What went wrong, machine-readable, for example ``model:timeout``.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     session: str
     entries: int = 0
@@ -523,19 +429,14 @@ class SessionReport(BaseModel):
         return {"stored": stored, "dropped": self.dropped, "removed": self.removed}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON-ready data."""
-        return {
-            "session": self.session, "entries": self.entries,
-            "summary": self.summary and self.summary.to_dict(),
-            "promoted": [each.to_dict() for each in self.promoted], "counts": dict(self.counts),
-            "reasons": list(self.reasons),
-        }  # fmt: skip
+        """Return all of it as JSON-ready data."""
+        return {**super().to_dict(), "counts": dict(self.counts)}
 
     def __bool__(self) -> bool:
         return self.entries > 0
 
 
-class AuditReport(BaseModel):
+class AuditReport(Value):
     """Result of checking an audit chain.
 
     Attributes:
@@ -545,8 +446,6 @@ class AuditReport(BaseModel):
         heads: Length and last code of each owner's chain. Kept elsewhere, they also show that a
             whole file was put back to an earlier state.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     owners: int
     events: int
@@ -563,4 +462,4 @@ class AuditReport(BaseModel):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
-        return {**self.model_dump(mode="json"), "ok": self.ok}
+        return {**super().to_dict(), "ok": self.ok}

@@ -7,6 +7,7 @@ The tree is global → org → user → task. A principal that is known only by 
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -112,7 +113,7 @@ class Scope:
         for level, name in (*parts, ("session", self.session)):
             if name is not None:
                 checked_id(level, name)
-        if self.org is None and (self.user is not None or self.session is not None):
+        if self.org is None and (self.user or self.session):
             raise InvalidScope("org", "a user or session belongs to an org; name the org too")
         if (self.user is None and self.task) or (self.user and self.session):
             raise InvalidScope("scope", "levels come as org, user, task or org, session")
@@ -128,6 +129,12 @@ class Scope:
         """Canonical path; `parse_scope` reads it back to an equal scope."""
         own = "/global" + self.owner.removesuffix("/")
         return f"{own}/" if self.task is None else f"{own}/task/{self.task}/"
+
+    @property
+    def level(self) -> str:
+        """Name of its level: ``task``, ``user``, ``session``, ``org`` or ``global``."""
+        levels = ("task", "user", "session", "org")
+        return next((level for level in levels if getattr(self, level) is not None), "global")
 
     @property
     def ancestors(self) -> tuple[Scope, ...]:
@@ -160,6 +167,13 @@ def scope_of(owner: str, task: str | None) -> Scope:
     return Scope(names.get("org"), names.get("user"), task, names.get("session"))
 
 
+_PATH = re.compile(
+    r"(?:/global(?=/org/|/?\Z))?"
+    r"(?P<levels>(?:/org/(?P<org>[^/]+))?"
+    r"(?:/user/(?P<user>[^/]+)(?:/task/(?P<task>[^/]+))?|/session/(?P<session>[^/]+))?)/?"
+)
+
+
 def parse_scope(text: object, *, org: str = DEFAULT_ORG) -> Scope:
     """Read a canonical path or a short form.
 
@@ -169,23 +183,13 @@ def parse_scope(text: object, *, org: str = DEFAULT_ORG) -> Scope:
     Raises:
         InvalidScope: If the text is anything else.
     """
-    if not isinstance(text, str) or not text.startswith("/"):
-        raise InvalidScope("scope", f"{shown(text)} is no path such as /user/42/")
-    parts = text[1:].removesuffix("/").split("/")
-    if parts[0] == "global":
-        parts = parts[1:]
-        if not parts:
-            return GLOBAL
-        if parts[0] != "org":
-            raise InvalidScope("scope", "below /global/ comes org/{org}/")
-    levels = tuple(parts[::2])
-    if len(parts) % 2:
-        raise InvalidScope("scope", "every level needs an id: /org/{org}/user/{user}/")
-    named = ("org", *levels) if levels[0] != "org" else levels
-    if named not in {("org",), ("org", "user"), ("org", "user", "task"), ("org", "session")}:
-        raise InvalidScope("scope", "levels come as org, user, task or org, session")
-    names = {"org": org, **dict(zip(levels, parts[1::2], strict=True))}
-    return Scope(**names)
+    found = _PATH.fullmatch(text) if isinstance(text, str) else None
+    if found is None or not found[0].strip("/"):
+        problem = f"{shown(text)} is no path such as /user/42/ or /org/acme/user/42/task/t1/"
+        raise InvalidScope("scope", problem)
+    if found["levels"] == "":
+        return GLOBAL
+    return Scope(found["org"] or org, found["user"], found["task"], found["session"])
 
 
 class Right(StrEnum):

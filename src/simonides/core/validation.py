@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BeforeValidator, Strict, StringConstraints, ValidationError
+from pydantic import BeforeValidator, Field, Strict, StringConstraints, ValidationError
 
 from simonides.core.clock import parse_moment, to_datetime
 from simonides.core.errors import InvalidInput, shown
@@ -20,14 +20,15 @@ E = TypeVar("E", bound=StrEnum)
 
 
 def _checked_moment(raw: object) -> object:
-    ms = parse_moment("time", raw)
-    return None if ms is None else to_datetime(ms)
+    return None if raw is None else to_datetime(parse_moment("time", raw) or 0)
 
 
 # PostgreSQL cannot store NUL in text; one rule for both databases. pydantic refuses surrogates.
 Text = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=65_536)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00]*$")]
 Flag = Annotated[bool, Strict()]
+Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
+Days = Annotated[float, Strict(), Field(gt=0, le=36_500, allow_inf_nan=False)]
 Moment = BeforeValidator(_checked_moment)
 """A time of a caller: a datetime or an ISO 8601 text, never a bare number."""
 
@@ -98,7 +99,7 @@ def json_text(field: str, value: object) -> str:
     Raises:
         InvalidInput: If it is not JSON-ready, nested too deep, or holds a lone surrogate.
     """
-    _check_depth(field, value)
+    _check_json(field, value)
     try:
         text = json.dumps(
             value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
@@ -106,38 +107,22 @@ def json_text(field: str, value: object) -> str:
         text.encode()
     except (TypeError, ValueError) as error:
         raise InvalidInput(field, "must be plain JSON: finite numbers, text, lists") from error
-    if any("\0" in part for part in _texts(value)):
-        raise InvalidInput(field, "holds a NUL character")
     return text
 
 
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        yield from value
-        for inner in value.values():
-            yield from _texts(inner)
-    elif isinstance(value, (list, tuple)):
-        for inner in value:
-            yield from _texts(inner)
-
-
-def _check_depth(field: str, value: object) -> None:
-    level: list[object] = [value]
-    for _ in range(MAX_JSON_DEPTH):
-        level = [inner for outer in level for inner in _inside(field, outer)]
-        if not level:
-            return
-    raise InvalidInput(field, f"is nested deeper than {MAX_JSON_DEPTH} levels")
-
-
-def _inside(field: str, value: object) -> Iterable[object]:
+def _check_json(field: str, value: object, level: int = 1) -> None:
+    """Check what ``json.dumps`` lets pass: depth, names that are no text, NUL characters."""
+    if level > MAX_JSON_DEPTH:
+        raise InvalidInput(field, f"is nested deeper than {MAX_JSON_DEPTH} levels")
+    if isinstance(value, str) and "\0" in value:
+        raise InvalidInput(field, "holds a NUL character")
+    inner: Iterable[object] = value if isinstance(value, (list, tuple)) else ()
     if isinstance(value, Mapping):
         if not all(isinstance(name, str) for name in value):
             raise InvalidInput(field, "names must be text")
-        return value.values()
-    return value if isinstance(value, (list, tuple)) else ()
+        inner = (*value, *value.values())
+    for each in inner:
+        _check_json(field, each, level + 1)
 
 
 def between(field: str, value: object, least: int, most: int) -> int:

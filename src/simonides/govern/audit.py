@@ -8,10 +8,11 @@ the whole file from the present one: keep the heads of the report elsewhere for 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from simonides.core.clock import parse_moment, to_ms
+from simonides.core.clock import FOREVER, parse_moment, to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, ScopeDenied
 from simonides.core.outcome import Event, EventType
@@ -56,8 +57,11 @@ def list_events(
     """
     most = between("limit", limit, 1, BATCH)
     wanted = None if type is None else enum_member(EventType, "type", type)
-    first, last = parse_moment("since", since), parse_moment("until", until)
-    before = 2**62 if cursor is None else _parse_cursor(cursor)
+    first = -FOREVER if since is None else parse_moment("since", since) or 0
+    last = FOREVER if until is None else parse_moment("until", until) or 0
+    if cursor is not None and not re.fullmatch("[0-9]{1,18}", text("cursor", cursor)):
+        raise InvalidInput("cursor", "is no next_cursor of this list")
+    before = FOREVER if cursor is None else int(cursor)
     root = None if memory is None else text("memory", memory).replace("-", "")
     found: list[Event] = []
     with engine.db.read(who.owner) as connection:
@@ -66,26 +70,18 @@ def list_events(
             rows = connection.rows(statements.EVENTS_BACKWARDS, params)
             for row in rows:
                 event = event_of(who.owner, row, json.loads(row[7]))
-                at = to_ms(event.at)
-                if (
-                    (wanted is None or event.type is wanted)
-                    and (actor is None or event.actor == actor)
-                    and (root is None or event.data.get("root") == root)
-                    and (first is None or at >= first)
-                    and (last is None or at < last)
-                ):
-                    found.append(event)
+                chosen = (
+                    wanted in (None, event.type)
+                    and actor in (None, event.actor)
+                    and root in (None, event.data.get("root"))
+                    and first <= to_ms(event.at) < last
+                )
+                found += [event] if chosen else []
             if len(rows) < BATCH:
                 break
             before = rows[-1][0]
     page = found[:most]
     return Page(page, str(page[-1].seq) if len(found) > most else None)
-
-
-def _parse_cursor(cursor: object) -> int:
-    if not isinstance(cursor, str) or not cursor.isdecimal() or len(cursor) > 18:
-        raise InvalidInput("cursor", "is no next_cursor of this list")
-    return int(cursor)
 
 
 def verify(engine: Engine, who: Principal) -> AuditReport:
@@ -141,11 +137,7 @@ def _check(connection: Connection, owner: str, key: bytes) -> tuple[int, bytes, 
 
 
 def _check_rows(
-    connection: Connection,
-    owner: str,
-    key: bytes,
-    table: str,
-    last: dict[tuple[str, bytes], bytes],
+    connection: Connection, owner: str, key: bytes, table: str, last: dict[tuple[str, bytes], bytes]
 ) -> Iterator[str]:
     """Yield what does not fit of a table's rows; take those that are there out of ``last``."""
     place = statements.TABLES[table].index("id")

@@ -6,15 +6,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict
 
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, ScopeDenied
 from simonides.core.outcome import EventType
-from simonides.core.record import Place
+from simonides.core.record import Place, Value
 from simonides.core.scope import GLOBAL, Principal, Right, Scope, checked_id, parse_scope
 from simonides.core.validation import enum_member, nearest
 from simonides.storage import statements
@@ -37,7 +34,7 @@ class Reach:
     tasks: frozenset[str | None] | None = None
 
 
-class Grant(BaseModel):
+class Grant(Value):
     """A right given to one user of an organisation.
 
     Attributes:
@@ -50,8 +47,6 @@ class Grant(BaseModel):
         at: When it was given.
     """
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
     id: str
     org: str
     grantee: str
@@ -59,10 +54,6 @@ class Grant(BaseModel):
     subject: str | None
     by: str
     at: datetime
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the grant as JSON-ready data."""
-        return self.model_dump(mode="json")
 
 
 def named_scope(who: Principal, name: str) -> Scope:
@@ -75,22 +66,13 @@ def named_scope(who: Principal, name: str) -> Scope:
     home = who.home
     if name.startswith("/"):
         return parse_scope(name, org=home.org or "default")
-    match name:
-        case "global":
-            return GLOBAL
-        case "org" | "workspace" if home.org is not None:
-            return Scope(home.org)
-        case "user" if home.user is not None:
-            return Scope(home.org, home.user)
-        case "session" if home.session is not None:
-            return Scope(home.org, session=home.session)
-        case "task" if home.task is not None:
-            return home
-        case _ if name in LEVELS:
-            raise InvalidInput("scope", f"this principal has no {name} scope")
-        case _:
-            pass
-    raise InvalidInput("scope", f"{name[:60]!r} is no scope{nearest(name, LEVELS)}")
+    if name not in LEVELS:
+        raise InvalidInput("scope", f"{name[:60]!r} is no scope{nearest(name, LEVELS)}")
+    level = "org" if name == "workspace" else name
+    found = next((scope for scope in home.ancestors if scope.level == level), None)
+    if found is None:
+        raise InvalidInput("scope", f"this principal has no {name} scope")
+    return found
 
 
 def readable(engine: Engine, who: Principal, scopes: Sequence[str] | None = None) -> list[Reach]:
@@ -118,10 +100,10 @@ def readable(engine: Engine, who: Principal, scopes: Sequence[str] | None = None
         if scope not in own and not _may_read(engine, who, scope):
             advice = "own scopes and those above can be read, others by a grant"
             raise ScopeDenied(scope.path, f"{Right.READ_USER}:{scope.user or ''}", advice)
-    by_owner: dict[str, set[str | None]] = {}
-    for scope in wanted:
-        by_owner.setdefault(scope.owner, set()).add(scope.task)
-    return [Reach(owner, frozenset(tasks)) for owner, tasks in by_owner.items()]
+    return [
+        Reach(owner, frozenset(scope.task for scope in wanted if scope.owner == owner))
+        for owner in dict.fromkeys(scope.owner for scope in wanted)
+    ]
 
 
 def _may_read(engine: Engine, who: Principal, scope: Scope) -> bool:
@@ -129,9 +111,9 @@ def _may_read(engine: Engine, who: Principal, scope: Scope) -> bool:
         return who.home.org is None or who.home.org == scope.org
     if scope.owner == who.owner:
         return True  # a user reads its own tasks
-    subject = scope.user
     return scope.org == who.home.org and any(
-        grant.right is Right.READ_USER and grant.subject == subject for grant in _held(engine, who)
+        grant.right is Right.READ_USER and grant.subject == scope.user
+        for grant in _held(engine, who)
     )
 
 
@@ -199,8 +181,8 @@ def grant(engine: Engine, who: Principal, grantee: str, right: str, org: str) ->
                 "right_": kind.value, "subject": subject, "by_": who.name, "at": tx.now,
             }  # fmt: skip
             tx.add("grants", row, EventType.GRANTED, f"{right} to {grantee}")
-    found = [each for each in grants(engine, org) if (each.grantee, each.right) == (grantee, kind)]
-    return next(each for each in found if (each.subject or "") == subject)
+    wanted = (grantee, kind, subject or None)
+    return next(g for g in grants(engine, org) if (g.grantee, g.right, g.subject) == wanted)
 
 
 def revoke(engine: Engine, who: Principal, grantee: str, right: str, org: str) -> bool:

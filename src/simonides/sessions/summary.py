@@ -18,7 +18,7 @@ from simonides.core.clock import to_datetime
 from simonides.core.record import GAP, Importance
 from simonides.hygiene.injection import find_injection
 from simonides.storage.rows import MemoryRow
-from simonides.text.analyse import analyse
+from simonides.text.analyse import query_terms
 from simonides.text.changes import wordings_in
 from simonides.text.statement import read
 
@@ -31,9 +31,18 @@ LEAST_TURNS, LEAST_CHARS = 2, 200
 REPEATS = 0.6
 """Share of a sentence's words in one that was taken, from which it says nothing new; chosen."""
 
+LEAST_TERMS = 3
+"""Words of a sentence that tells something; chosen."""
+
 _FIGURE = re.compile(r"\d")
 _NAME = re.compile(r"(?<=[\w,;] )(?!I\b|I')[A-Z][\w'-]+")
-_FILLER = re.compile(r"(?:hi|hey|hello|thanks?|thank you|ok(?:ay)?|great|sure|good|nice)\b", re.I)
+_REACTION = re.compile(
+    r"(?:wow|whoa|woah|yep|yeah|yes|no|oh|haha|lol|thanks?|thank you|great|sure|good|nice|cool|hi|hey"
+    r"|hello|that's (?:so )?\w+|sounds|glad|congrat\w*|i'm here|what about you|how)\b",
+    re.IGNORECASE,
+)
+_BOUND = re.compile(r"\b(?:must|never|don't|do not|at most|at least|only|no more than)\b", re.I)
+_MARKUP = re.compile(r"^\s*[<{|#`]|</?\w+>|```|\[shares ")
 
 
 class Line(NamedTuple):
@@ -86,27 +95,25 @@ def summarised(turns: Sequence[MemoryRow], binding: Collection[str]) -> tuple[st
 
 def _weighed(turns: Sequence[MemoryRow], binding: Collection[str]) -> Iterator[Line]:
     said = [(turn, sentence) for turn in turns for sentence in sentences(turn["content"])]
-    terms = [frozenset(analyse(sentence)) for _, sentence in said]
+    speakers = {str(turn["speaker"]) for turn in turns}
+    terms = [frozenset(query_terms(sentence)) for _, sentence in said]
     known = Counter(term for each in terms for term in each)
-    asked = [turn["id"] for turn in turns if turn["content"].rstrip().endswith("?")]
-    is_open = asked[-1:] if turns and turns[-1]["id"] in asked else []
     for place, ((turn, sentence), own) in enumerate(zip(said, terms, strict=True)):
-        is_asked = sentence.rstrip("\"' ").endswith("?")
-        is_user = turn["role"] == "user"
-        if GAP in sentence or len(own) < 2 or _FILLER.fullmatch(sentence.strip(" .!,")):
+        is_user, is_last = turn["role"] == "user", turn is turns[-1]
+        names = set(_NAME.findall(sentence)) - speakers
+        if GAP in sentence or len(own) < LEAST_TERMS or _MARKUP.search(sentence):
             continue
         if not is_user and find_injection(sentence):
             continue
-        weight = math.fsum(0.2 + math.log2(known[term]) for term in own) / math.sqrt(len(own) + 3)
         found = wordings_in(sentence)
-        weight *= 1 + 0.5 * bool(_FIGURE.search(sentence)) + 0.5 * bool(_NAME.search(sentence))
-        weight *= 1 + ("decides" in found) + ("remains" in found) - 0.6 * is_asked
-        weight *= 1.3 if is_user else 1.0
-        if turn["id"] in is_open and is_asked:
-            weight *= 4
-        if is_user and any(sentence in text or text in sentence for text in binding):
-            weight = math.inf
-        if turn["importance"] != Importance.NORMAL:
+        often = math.fsum(math.log2(known[term]) for term in own) / math.sqrt(len(own) + 3)
+        weight = min(often / 4, 1) + bool(_FIGURE.search(sentence)) + bool(names) + is_user
+        weight += ("decides" in found) + ("remains" in found) + bool(_BOUND.search(sentence))
+        weight *= 0.4 if _REACTION.match(sentence) else 1.0
+        if sentence.rstrip("\"' ").endswith("?"):
+            weight *= 3 if is_last else 0.4  # the last one stays open
+        is_binding = is_user and any(sentence in text or text in sentence for text in binding)
+        if is_binding or turn["importance"] != Importance.NORMAL:
             weight = math.inf
         yield Line(place, turn, sentence, own, weight)
 

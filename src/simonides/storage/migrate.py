@@ -7,40 +7,36 @@ is refused instead of being half understood.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
 
 from simonides.core.errors import StoreCorrupt
 
 
-class Migration(NamedTuple):
-    """One step of the schema: its number, its text for both dialects, and its checksum."""
-
-    number: int
-    text: str
-    checksum: str
-
-    def statements(self, types: Mapping[str, str]) -> list[str]:
-        """Return its statements in a dialect."""
-        lines = [line.split("--")[0].rstrip() for line in self.text.splitlines()]
-        text = "\n".join(line for line in lines if line)
-        for name, sql_type in types.items():
-            text = text.replace("{" + name + "}", sql_type)
-        return [statement.strip() for statement in text.split(";") if statement.strip()]
-
-
 @cache
-def migrations() -> tuple[Migration, ...]:
-    """Return all migrations by number, from 1 without gaps."""
+def migrations() -> dict[str, str]:
+    """Return the texts of all migrations by name; numbers rise from 1 without gaps."""
     folder = files("simonides.storage") / "migrations"
     found = sorted(each.name for each in folder.iterdir() if each.name.endswith(".sql"))
-    texts = [(folder / name).read_text("utf-8") for name in found]
-    return tuple(
-        Migration(number, text, hashlib.sha256(text.encode()).hexdigest())
-        for number, text in enumerate(texts, start=1)
-    )
+    return {
+        f"migration {number:04}": (folder / name).read_text("utf-8")
+        for number, name in enumerate(found, start=1)
+    }
+
+
+def checksum(text: str) -> str:
+    """Return the checksum of a migration."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _statements(text: str, types: Mapping[str, str]) -> list[str]:
+    """Return the statements of a migration in a dialect."""
+    text = re.sub("--.*", "", text)
+    for name, sql_type in types.items():
+        text = text.replace("{" + name + "}", sql_type)
+    return [statement.strip() for statement in text.split(";") if statement.strip()]
 
 
 def migrate(
@@ -63,15 +59,14 @@ def migrate(
         StoreCorrupt: If the database has a newer schema, or got another text under a number.
     """
     have = dict(applied)
-    known = {f"migration {each.number:04}": each for each in migrations()}
-    newer = sorted(set(have) - set(known))
+    newer = sorted(set(have) - set(migrations()))
     if newer:
         problem = f"has the schema of a newer simonides ({newer[-1]}); install that version"
         raise StoreCorrupt(location, problem)
-    for name, migration in known.items():
+    for name, text in migrations().items():
         if name not in have:
-            for statement in migration.statements(types):
+            for statement in _statements(text, types):
                 run(statement)
-            note(name, migration.checksum)
-        elif have[name] != migration.checksum:
+            note(name, checksum(text))
+        elif have[name] != checksum(text):
             raise StoreCorrupt(location, f"{name} was applied with another text")

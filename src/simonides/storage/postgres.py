@@ -15,24 +15,17 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from simonides.core.errors import (
-    ConfigurationError,
-    MissingExtra,
-    StoreCorrupt,
-    StoreError,
-    StoreFull,
-    StoreUnavailable,
-)
+from simonides.core import errors
 from simonides.storage import statements
 from simonides.storage.database import Params, Row
-from simonides.storage.migrate import migrate, migrations
+from simonides.storage.migrate import checksum, migrate, migrations
 
 try:
     import psycopg
     from psycopg import sql
     from psycopg_pool import ConnectionPool, PoolTimeout
 except ImportError as error:
-    raise MissingExtra("postgres", "PostgreSQL") from error
+    raise errors.MissingExtra("postgres", "PostgreSQL") from error
 
 TYPES = {
     "int": "BIGINT", "real": "DOUBLE PRECISION", "text": 'TEXT COLLATE "C"', "blob": "BYTEA",
@@ -77,10 +70,8 @@ def init(url: str, role: str) -> None:
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('simonides'))")
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
         connection.execute(f"SET search_path = {SCHEMA}")
-        has_meta = connection.execute("SELECT to_regclass('meta')").fetchone()
-        applied: list[Any] = []
-        if has_meta is not None and has_meta[0] is not None:
-            applied = connection.execute(statements.MIGRATIONS).fetchall()
+        [has_meta] = connection.execute("SELECT to_regclass('meta') IS NOT NULL").fetchall()
+        applied = connection.execute(statements.MIGRATIONS).fetchall() if has_meta[0] else []
         set_meta = _translation(statements.SET_META)
 
         def note(name: str, value: str) -> None:
@@ -88,7 +79,12 @@ def init(url: str, role: str) -> None:
 
         migrate(location, applied, TYPES, connection.execute, note)
         note("secret", os.urandom(32).hex())
-        for table in _unguarded_tables(connection):
+        unguarded = connection.execute(
+            "SELECT tablename FROM pg_tables "
+            "WHERE schemaname = %s AND NOT rowsecurity AND tablename <> ALL (%s)",
+            (SCHEMA, list(SHARED)),
+        )
+        for (table,) in unguarded.fetchall():
             connection.execute(GUARD.format(table=table))
         if not applied:
             connection.execute(OWNERS_FUNCTION)
@@ -100,13 +96,6 @@ def init(url: str, role: str) -> None:
         ):
             connection.execute(sql.SQL("GRANT {} TO {}").format(sql.SQL(rights), grant))
         connection.execute(sql.SQL("REVOKE INSERT, UPDATE, DELETE ON meta FROM {}").format(grant))
-
-
-def _unguarded_tables(connection: psycopg.Connection[Any]) -> list[str]:
-    found = connection.execute(
-        "SELECT tablename FROM pg_tables WHERE schemaname = %s AND NOT rowsecurity", (SCHEMA,)
-    ).fetchall()
-    return [name for (name,) in found if name not in SHARED]
 
 
 @lru_cache
@@ -182,20 +171,18 @@ class Postgres:
                 "FROM pg_roles WHERE rolname = current_user",
                 (SCHEMA,),
             ).fetchone()
-            found = raw.execute("SELECT to_regclass(%s)", (f"{SCHEMA}.meta",)).fetchone()
-            if found is None or found[0] is None:
+            if not raw.execute("SELECT to_regclass(%s)", (f"{SCHEMA}.meta",)).fetchall()[0][0]:
                 problem = "has no simonides schema; run: simonides db init OWNER_URL --role ROLE"
-                raise StoreError(self.location, problem)
+                raise errors.StoreError(self.location, problem)
             if role is None or any(role):
-                raise ConfigurationError(
+                raise errors.ConfigurationError(
                     f"{self.location}: this role owns the tables or bypasses row-level security; "
                     "connect as the role that `simonides db init` was given"
                 )
             have = dict(raw.execute(statements.MIGRATIONS.replace("%", "%%"), ()).fetchall())
-        wanted = {f"migration {each.number:04}": each.checksum for each in migrations()}
-        if have != wanted:
+        if have != {name: checksum(text) for name, text in migrations().items()}:
             problem = "has the schema of another version; run `simonides db init` of this one"
-            raise StoreCorrupt(self.location, problem)
+            raise errors.StoreCorrupt(self.location, problem)
 
     @contextmanager
     def _transaction(self, read: Sequence[str], write: str, first: str) -> Iterator[_Connection]:
@@ -205,9 +192,9 @@ class Postgres:
             if first:
                 raw.execute(first)
             raw.execute(
-                "SELECT set_config('simonides.read', %s, true), "
+                "SELECT set_config('simonides.read', %s::text[]::text, true), "
                 "set_config('simonides.write', %s, true)",
-                (_array(read), write),
+                (list(read), write),
             )
             yield _Connection(raw)
 
@@ -243,7 +230,7 @@ class Postgres:
             StoreError: Always.
         """
         del path
-        raise StoreError(self.location, "back up a PostgreSQL server with pg_dump or pg_basebackup")
+        raise errors.StoreError(self.location, "is backed up with pg_dump or pg_basebackup")
 
     def checkpoint(self) -> None:
         """Do nothing: deleted rows are the server's to vacuum."""
@@ -273,20 +260,15 @@ def _translated(location: str) -> Iterator[None]:
         raise _error(location, error) from error
 
 
-def _error(location: str, error: Exception) -> StoreError:
+def _error(location: str, error: Exception) -> errors.StoreError:
     said = _without_password(str(error)).strip().splitlines()[:1] or [type(error).__name__]
     match error:
         case psycopg.errors.DiskFull() | psycopg.errors.OutOfMemory():
-            return StoreFull(location, "the server has no space left")
+            return errors.StoreFull(location, "the server has no space left")
         case PoolTimeout() | psycopg.errors.LockNotAvailable() | psycopg.OperationalError():
-            return StoreUnavailable(location, said[0])
+            return errors.StoreUnavailable(location, said[0])
         case _:
-            return StoreError(location, said[0])
-
-
-def _array(owners: Sequence[str]) -> str:
-    """Return an array literal; the grammar of ids has neither quotes nor backslashes."""
-    return "{" + ",".join(f'"{owner}"' for owner in owners) + "}"
+            return errors.StoreError(location, said[0])
 
 
 def _without_password(url: str) -> str:

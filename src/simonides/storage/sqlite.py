@@ -18,16 +18,7 @@ from pathlib import Path
 
 import apsw
 
-from simonides.core.errors import (
-    ConfigurationError,
-    KeyUnavailable,
-    SimonidesError,
-    StoreCorrupt,
-    StoreError,
-    StoreFull,
-    StoreReadOnly,
-    StoreUnavailable,
-)
+from simonides.core import errors
 from simonides.storage import statements
 from simonides.storage.database import Params, Row
 from simonides.storage.line import LOOK_S, POLL_S, Group, Line, LockFile, Waiter
@@ -124,7 +115,6 @@ class Sqlite:
         self._idle: list[_Connection] = []
         self._width = readers
         self._writer: _Connection | None = None
-        self._empty: Sqlite | None = None
         self._lock: LockFile | None = None
         self._inode: tuple[int, int] | None = None
         self._pid = os.getpid()
@@ -133,14 +123,14 @@ class Sqlite:
         if path is None or path.exists():
             self._start()
         elif not create:
-            raise StoreUnavailable(self.location, "there is no store here")
+            raise errors.StoreUnavailable(self.location, "there is no store here")
 
     @staticmethod
     def _key_pragma(key: str) -> str:
         if not key:
-            raise KeyUnavailable("the encryption key is empty")
+            raise errors.KeyUnavailable("the encryption key is empty")
         if not hasattr(apsw, "mc_version"):
-            raise ConfigurationError(
+            raise errors.ConfigurationError(
                 "encryption needs the package apsw-sqlite3mc, but apsw without a cipher is "
                 "installed over it; run: pip uninstall apsw && "
                 "pip install --force-reinstall apsw-sqlite3mc"
@@ -160,7 +150,7 @@ class Sqlite:
                     self._writer = self._prepared(self._connect())
                     return self._writer
                 if self._path.is_dir():
-                    raise StoreError(self.location, "is a folder; name a file in it")
+                    raise errors.StoreError(self.location, "is a folder; name a file in it")
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 lock = self._lock = LockFile(self.location, self._wait_s)
                 try:
@@ -186,7 +176,7 @@ class Sqlite:
         [[tables]] = raw.execute("SELECT COUNT(*) FROM sqlite_schema").fetchall()
         mark = raw.pragma("application_id")
         if mark != APPLICATION_ID and (mark or tables):
-            raise StoreCorrupt(self.location, "is the database of another program")
+            raise errors.StoreCorrupt(self.location, "is the database of another program")
         if is_new and self._path is not None:
             self._path.chmod(0o600)  # the files beside it get the same
         for pragma in (*_PRAGMAS, f"synchronous = {self._synchronous}"):
@@ -235,12 +225,12 @@ class Sqlite:
     def _wait(self, line: Line, waiter: Waiter) -> None:
         """Wait in a line; the caller must leave it in every case."""
         if line is self._line and line.holds(waiter.thread):
-            raise StoreUnavailable(self.location, "this thread is within another call")
+            raise errors.StoreUnavailable(self.location, "this thread is within another call")
         if not line.wait(waiter, self._wait_s):
             what = "other calls" if line is self._readers else "other writers"
-            raise StoreUnavailable(self.location, f"{what} held it for {self._wait_s:g} s")
+            raise errors.StoreUnavailable(self.location, f"{what} held it for {self._wait_s:g} s")
         if self._is_shut:
-            raise StoreUnavailable(self.location, "the store is closed")
+            raise errors.StoreUnavailable(self.location, "the store is closed")
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -254,7 +244,7 @@ class Sqlite:
             return
         if self._writer is None:
             if not self._path.exists():
-                with self._nothing().read(*owners) as connection:
+                with Sqlite(None).read(*owners) as connection:  # stands for what is not there yet
                     yield connection
                 return
             self._start()
@@ -267,7 +257,7 @@ class Sqlite:
                 if snapshot:
                     connection.run("BEGIN", {})
                 yield connection
-            except SimonidesError:
+            except errors.SimonidesError:
                 self._give_back(connection)
                 raise
             except BaseException:  # a statement in the middle would keep its snapshot; raised again
@@ -285,13 +275,6 @@ class Sqlite:
         else:
             self._idle.append(connection)
 
-    def _nothing(self) -> Sqlite:
-        """Return an empty database, which stands for a file that is not there yet."""
-        with self._opening:
-            if self._empty is None:
-                self._empty = Sqlite(None)
-            return self._empty
-
     def _reader(self) -> _Connection:
         try:
             return self._idle.pop()
@@ -299,16 +282,13 @@ class Sqlite:
             with self._translated():
                 return self._connect()
 
-    def _ready(self) -> _Connection:
-        return self._writer or self._start()
-
     # -- writing -----------------------------------------------------------------------------------
 
     @contextmanager
     def write(self, owner: str) -> Iterator[_Connection]:
         """Open a change, in order of arrival, and commit it together with others that wait."""
         self._check_open()
-        writer = self._ready()
+        writer = self._writer or self._start()
         waiter = self._waiter(owner)
         group = None
         try:
@@ -326,7 +306,7 @@ class Sqlite:
     @contextmanager
     def _turn(self) -> Iterator[_Connection]:
         """Take the writer's turn without a change."""
-        writer, waiter = self._ready(), self._waiter()
+        writer, waiter = self._writer or self._start(), self._waiter()
         try:
             self._wait(self._line, waiter)
             yield writer
@@ -402,7 +382,7 @@ class Sqlite:
                 writer.raw.execute("ROLLBACK TO one; RELEASE one")
             else:  # a full disk rolls back by itself
                 problem = "no space is left; the shared transaction was rolled back"
-                group.error = StoreFull(self.location, problem)
+                group.error = errors.StoreFull(self.location, problem)
         except apsw.SQLError:
             pass  # the interrupt came before the savepoint, or after its release
         except apsw.Error as error:
@@ -420,7 +400,7 @@ class Sqlite:
         finally:
             if raw is not None and raw.in_transaction:
                 if group is not None and group.error is None:
-                    group.error = StoreError(self.location, "the commit was interrupted")
+                    group.error = errors.StoreError(self.location, "the commit was interrupted")
                 raw.execute("ROLLBACK")
             self._group = None
             if self._lock is not None:
@@ -448,7 +428,7 @@ class Sqlite:
             found = None
         if found != self._inode:
             problem = "the file was deleted, renamed or replaced while it was open; open it again"
-            raise StoreUnavailable(self.location, problem)
+            raise errors.StoreUnavailable(self.location, problem)
 
     # -- chores ------------------------------------------------------------------------------------
 
@@ -460,7 +440,7 @@ class Sqlite:
     def backup(self, path: Path) -> None:
         """Copy everything to a new file under the same key, while others read and write."""
         if path.exists():
-            raise StoreError(str(path), "exists already; name a new file")
+            raise errors.StoreError(str(path), "exists already; name a new file")
         with self.read() as source, self._translated():
             target = apsw.Connection(str(path))
             try:
@@ -483,7 +463,7 @@ class Sqlite:
                     writer.raw.set_busy_timeout(CHECKPOINT_WAIT_MS)
                     writer.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
                     self._lock.reserve()
-            except (StoreUnavailable, StoreFull):
+            except (errors.StoreUnavailable, errors.StoreFull):
                 pass  # the change is durable; the log is joined by the next checkpoint or close
             finally:
                 writer.raw.set_busy_timeout(int(self._wait_s * 1000))
@@ -518,8 +498,6 @@ class Sqlite:
                 self._writer.raw.close()
             while self._idle:
                 self._idle.pop().raw.close()
-            if self._empty is not None:
-                self._empty.close()
             if ended and self._lock is not None:
                 self._lock.close()
                 self._lock = None
@@ -538,18 +516,20 @@ class Sqlite:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise StoreUnavailable(self.location, "the store is closed")
+            raise errors.StoreUnavailable(self.location, "the store is closed")
         if os.getpid() != self._pid:
             self._reopen_after_fork()
 
     def _reopen_after_fork(self) -> None:
         """Forget the parent's connections without closing them: their locks belong to it."""
         if self._path is None:
-            raise StoreUnavailable(self.location, "a store in memory does not survive a fork")
-        self._abandoned = (self._writer, self._idle, self._empty)
+            raise errors.StoreUnavailable(
+                self.location, "a store in memory does not survive a fork"
+            )
+        self._abandoned = (self._writer, self._idle)
         self._line, self._readers, self._opening = Line(), Line(self._width), threading.Lock()
         self._local, self._group = threading.local(), None
-        self._idle, self._writer, self._empty = [], None, None
+        self._idle, self._writer = [], None
         self._lock, self._pid = None, os.getpid()
 
     @contextmanager
@@ -560,23 +540,23 @@ class Sqlite:
         except (apsw.Error, OSError) as error:
             raise self._error(error) from error
 
-    def _error(self, error: Exception) -> StoreError | KeyUnavailable:
+    def _error(self, error: Exception) -> errors.StoreError | errors.KeyUnavailable:
         match error:
             case apsw.ConnectionClosedError():
-                return StoreUnavailable(self.location, "the store is closed")
+                return errors.StoreUnavailable(self.location, "the store is closed")
             case apsw.FullError() | OSError(errno=errno.ENOSPC | errno.EDQUOT):
-                return StoreFull(self.location, "no space is left")
+                return errors.StoreFull(self.location, "no space is left")
             case apsw.BusyError() | apsw.LockedError():
                 problem = f"another process held it for {self._wait_s:g} s"
-                return StoreUnavailable(self.location, problem)
+                return errors.StoreUnavailable(self.location, problem)
             case apsw.ReadOnlyError() | PermissionError() | OSError(errno=errno.EROFS):
-                return StoreReadOnly(self.location, "the location is not writable")
+                return errors.StoreReadOnly(self.location, "the location is not writable")
             case apsw.NotADBError() if self._pragma_key is not None:
-                return KeyUnavailable(f"{self.location}: the encryption key is wrong")
+                return errors.KeyUnavailable(f"{self.location}: the encryption key is wrong")
             case apsw.NotADBError():
                 problem = "is no SQLite database, or it is encrypted and needs a key"
-                return StoreCorrupt(self.location, problem)
+                return errors.StoreCorrupt(self.location, problem)
             case apsw.CorruptError():
-                return StoreCorrupt(self.location, "is damaged; restore a backup")
+                return errors.StoreCorrupt(self.location, "is damaged; restore a backup")
             case _:
-                return StoreError(self.location, f"cannot be read or written: {error}")
+                return errors.StoreError(self.location, f"cannot be read or written: {error}")

@@ -47,8 +47,7 @@ STATE = "SELECT epoch, clock, events, head FROM owners WHERE owner = :owner"
 OWNERS = "SELECT owner FROM owners ORDER BY owner"
 META = "SELECT name, value FROM meta WHERE name = :name"
 MIGRATIONS = "SELECT name, value FROM meta WHERE name LIKE 'migration %'"
-SET_META = """
-INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING"""
+SET_META = "INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING"
 
 DUE = "SELECT owner, job FROM due WHERE at <= :now ORDER BY at LIMIT 64"
 
@@ -70,15 +69,13 @@ def heads(count: int) -> str:
 def insert(table: str) -> str:
     """Return the statement that inserts a row."""
     columns = TABLES[table]
-    values = ", ".join(f":{name}" for name in columns)
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values})"
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES (:{', :'.join(columns)})"
 
 
 @lru_cache
 def replace(table: str) -> str:
     """Return the statement that changes a row."""
-    columns = TABLES[table][2:]
-    cells = ", ".join(f"{name} = :{name}" for name in columns)
+    cells = ", ".join(f"{name} = :{name}" for name in TABLES[table][2:])
     return f"UPDATE {table} SET {cells} WHERE owner = :owner AND id = :id"
 
 
@@ -99,7 +96,7 @@ def page(table: str) -> str:
 
 # -- memories --------------------------------------------------------------------------------------
 
-_ALL = ", ".join(MEMORY)
+_ROWS = f"SELECT {', '.join(MEMORY)} FROM memories WHERE owner = :owner"
 
 CHANGE = """
 UPDATE memories SET status = :status, updated_at = :updated_at, verified_at = :verified_at,
@@ -108,23 +105,15 @@ UPDATE memories SET status = :status, updated_at = :updated_at, verified_at = :v
 WHERE owner = :owner AND id = :id"""
 """The columns in which a row may change after its insertion."""
 
-BY_ID = f"SELECT {_ALL} FROM memories WHERE owner = :owner AND id = :id"
-
-HISTORY = f"""
-SELECT {_ALL} FROM memories WHERE owner = :owner AND root = :root ORDER BY version"""
-
-BY_KEY = f"""
-SELECT {_ALL} FROM memories WHERE owner = :owner AND key = :key AND known_to IS NULL"""
+BY_ID = f"{_ROWS} AND id = :id"
+HISTORY = f"{_ROWS} AND root = :root ORDER BY version"
+BY_KEY = f"{_ROWS} AND key = :key AND known_to IS NULL"
 
 # An id ends in random digits, so its last four bytes name a memory in practice.
-BY_SHORT_ID = f"""
-SELECT {_ALL} FROM memories WHERE owner = :owner AND substr(id, 13) = :tail
-ORDER BY version DESC LIMIT 2"""
+BY_SHORT_ID = f"{_ROWS} AND substr(id, 13) = :tail ORDER BY version DESC LIMIT 2"
 
 # The version in force; else the last one. A weaker value that never was in force may be later.
-CURRENT_OF_ROOT = f"""
-SELECT {_ALL} FROM memories
-WHERE owner = :owner AND root = :root
+CURRENT_OF_ROOT = f"""{_ROWS} AND root = :root
 ORDER BY CASE WHEN known_to IS NULL THEN 0 ELSE 1 END, version DESC LIMIT 1"""
 
 TURN_AT = """
@@ -139,20 +128,14 @@ SELECT hash, message_id, role, position FROM memories
 WHERE owner = :owner AND session = :session AND position IS NOT NULL AND known_to IS NULL
 ORDER BY position DESC LIMIT :limit"""
 
-SESSION_ROOTS = """
-SELECT DISTINCT root FROM memories WHERE owner = :owner AND session = :session"""
+SESSION_ROOTS = "SELECT DISTINCT root FROM memories WHERE owner = :owner AND session = :session"
 
-LAST_FACTS = f"""
-SELECT {_ALL} FROM memories
-WHERE owner = :owner AND session = :session AND key IS NOT NULL AND known_to IS NULL
+LAST_FACTS = f"""{_ROWS} AND session = :session AND key IS NOT NULL AND known_to IS NULL
 AND id >= (
-    SELECT id FROM (
-        SELECT id FROM memories
-        WHERE owner = :owner AND session = :session AND position IS NOT NULL
-        ORDER BY position DESC LIMIT :limit
-    ) AS last
-    ORDER BY id LIMIT 1
-)
+  SELECT id FROM (
+    SELECT id FROM memories WHERE owner = :owner AND session = :session AND position IS NOT NULL
+    ORDER BY position DESC LIMIT :limit) AS last
+  ORDER BY id LIMIT 1)
 ORDER BY id DESC"""
 
 LAST_SAID = """
@@ -161,12 +144,9 @@ WHERE owner = :owner AND session = :session AND position IS NOT NULL AND role = 
   AND source = 'user_stated' AND known_to IS NULL AND (marks & :gap) = 0
 ORDER BY position DESC LIMIT :limit"""
 
-LAST_POSITION = """
-SELECT MAX(position) FROM memories WHERE owner = :owner AND session = :session"""
+LAST_POSITION = "SELECT MAX(position) FROM memories WHERE owner = :owner AND session = :session"
 
-SLOT = f"""
-SELECT {_ALL} FROM memories
-WHERE owner = :owner AND subject = :subject AND predicate = :predicate AND known_to IS NULL
+SLOT = f"""{_ROWS} AND subject = :subject AND predicate = :predicate AND known_to IS NULL
 ORDER BY id"""
 
 LAST_VERSION = "SELECT MAX(version) FROM memories WHERE owner = :owner AND root = :root"
@@ -175,14 +155,10 @@ KEYS = """
 SELECT key, task, audience, purpose, hard_expires_at FROM memories
 WHERE owner = :owner AND known_to IS NULL AND key IS NOT NULL LIMIT 10000"""
 
-LIST = f"""
-SELECT {_ALL} FROM memories
-WHERE owner = :owner AND known_to IS NULL AND id < :before ORDER BY id DESC LIMIT :limit"""
+LIST = f"{_ROWS} AND known_to IS NULL AND id < :before ORDER BY id DESC LIMIT :limit"
 
 # What was known at a moment, and what was said to be true at another, by versions.
-AS_OF = f"""
-SELECT {_ALL} FROM memories
-WHERE owner = :owner AND known_from <= :known_at AND (known_to IS NULL OR known_to > known_from)
+AS_OF = f"""{_ROWS} AND known_from <= :known_at AND (known_to IS NULL OR known_to > known_from)
   AND (ended IS NULL OR known_to > :known_at OR ended = 'superseded')
 ORDER BY root, version"""
 
@@ -191,21 +167,23 @@ SHOWN = tuple(name for name in MEMORY if name not in UNSHOWN)
 """The columns that a record is made of."""
 
 
+def _ids(count: int) -> str:
+    return f"({', '.join(f':id{number}' for number in range(count))})"
+
+
 @lru_cache
 def by_ids(count: int) -> str:
     """Return the statement for what is shown of this many memories by id."""
-    names = ", ".join(f":id{number}" for number in range(count))
-    return f"SELECT {', '.join(SHOWN)} FROM memories WHERE owner = :owner AND id IN ({names})"
+    return f"SELECT {', '.join(SHOWN)} FROM memories WHERE owner = :owner AND id IN {_ids(count)}"
 
 
 @lru_cache
 def last_reads(count: int) -> str:
     """Return the statement for when so many memories, by id, were last read."""
-    names = ", ".join(f":id{number}" for number in range(count))
     return f"""
 SELECT m.id, MAX(r.last) FROM memories m
 JOIN reads r ON r.owner = m.owner AND r.memory = m.root
-WHERE m.owner = :owner AND m.id IN ({names}) GROUP BY m.id"""
+WHERE m.owner = :owner AND m.id IN {_ids(count)} GROUP BY m.id"""
 
 
 # -- what the index keeps --------------------------------------------------------------------------
@@ -230,15 +208,10 @@ LOAD_SINCE = f"""{_INDEXED} AND id IN (
 EVENT = "seq at type actor subject_table subject reason data digest code".split()
 _EVENT = ", ".join(EVENT)
 
-APPEND = f"""
-INSERT INTO events (owner, {_EVENT}) VALUES (:owner, :{", :".join(EVENT)})"""
-
-EVENTS = f"""
-SELECT {_EVENT} FROM events WHERE owner = :owner AND seq > :after ORDER BY seq LIMIT :limit"""
-
-EVENTS_BACKWARDS = f"""
-SELECT {_EVENT} FROM events WHERE owner = :owner AND seq < :before
-ORDER BY seq DESC LIMIT :limit"""
+APPEND = f"INSERT INTO events (owner, {_EVENT}) VALUES (:owner, :{', :'.join(EVENT)})"
+_EVENTS = f"SELECT {_EVENT} FROM events WHERE owner = :owner"
+EVENTS = f"{_EVENTS} AND seq > :after ORDER BY seq LIMIT :limit"
+EVENTS_BACKWARDS = f"{_EVENTS} AND seq < :before ORDER BY seq DESC LIMIT :limit"
 
 # -- what goes with memories -----------------------------------------------------------------------
 
@@ -252,8 +225,7 @@ ON CONFLICT (owner, memory, day) DO UPDATE SET count = reads.count + :count,
 KEEP_RECEIPT = """
 INSERT INTO receipts (owner, id, at, data) VALUES (:owner, :id, :at, :data)
 ON CONFLICT DO NOTHING"""
-RECEIPTS = """
-SELECT data FROM receipts WHERE owner = :owner ORDER BY at DESC, id DESC LIMIT :limit"""
+RECEIPTS = "SELECT data FROM receipts WHERE owner = :owner ORDER BY at DESC, id DESC LIMIT :limit"
 # A receipt names ids in full, which nothing else in it can look like.
 FORGET_RECEIPTS = "DELETE FROM receipts WHERE owner = :owner AND data LIKE :shows"
 
@@ -270,10 +242,9 @@ FORGET_READS = "DELETE FROM reads WHERE owner = :owner AND memory = :memory"
 @lru_cache
 def reads_of(count: int) -> str:
     """Return the statement for count and last read of this many memories."""
-    names = ", ".join(f":id{number}" for number in range(count))
     return f"""
 SELECT memory, CAST(SUM(count) AS BIGINT), MAX(last) FROM reads
-WHERE owner = :owner AND memory IN ({names}) GROUP BY memory"""
+WHERE owner = :owner AND memory IN {_ids(count)} GROUP BY memory"""
 
 
 DERIVED = """
@@ -284,11 +255,10 @@ WHERE owner = :owner AND parent_owner = :parent_owner AND parent = :parent"""
 @lru_cache
 def ended_of(count: int) -> str:
     """Return the statement for what was learned from this many turns and has ended since."""
-    names = ", ".join(f":id{number}" for number in range(count))
     return f"""
 SELECT d.parent, COALESCE(m.quote, m.content), m.ended_by FROM derived d
 JOIN memories m ON m.owner = d.owner AND m.root = d.child
-WHERE d.owner = :owner AND d.parent_owner = d.owner AND d.parent IN ({names})
+WHERE d.owner = :owner AND d.parent_owner = d.owner AND d.parent IN {_ids(count)}
 AND m.ended = 'superseded' AND m.ended_by IS NOT NULL"""
 
 
@@ -304,15 +274,13 @@ INSERT INTO counters (owner, day, name, value) VALUES (:owner, 0, :name, :value)
 ON CONFLICT (owner, day, name) DO UPDATE SET value = excluded.value"""
 
 TOMBSTONES = "SELECT id, digest FROM tombstones WHERE owner = :owner AND digest = :digest"
-REFUSALS = """
-SELECT id, kind, value, at, data FROM consents WHERE owner = :owner ORDER BY at, id"""
+REFUSALS = "SELECT id, kind, value, at, data FROM consents WHERE owner = :owner ORDER BY at, id"
 PENDING = """
 SELECT id, kind, at, expires, session, data FROM pending WHERE owner = :owner ORDER BY at, id"""
 
-OPEN_TASK = """
-SELECT id, data FROM tasks WHERE owner = :owner AND name = :name AND status = :status"""
-TASK = f"SELECT {', '.join(TABLES['tasks'])} FROM tasks WHERE owner = :owner AND id = :id"
+OPEN_TASK = "SELECT id, data FROM tasks WHERE owner = :owner AND name = :name AND status = :status"
 TASKS = f"SELECT {', '.join(TABLES['tasks'])} FROM tasks WHERE owner = :owner"
+TASK = f"{TASKS} AND id = :id"
 OF_TASK = """
 SELECT id FROM memories
 WHERE owner = :owner AND task = :task AND COALESCE(purpose, '') = :purpose"""
@@ -338,8 +306,7 @@ UPDATE sessions SET step = :step, status = :status, ended = :ended
 WHERE owner = :owner AND id = :id AND step = :before AND status = 'ending' RETURNING id"""
 
 TURNS_BETWEEN = f"""
-SELECT {_ALL} FROM memories
-WHERE owner = :owner AND session = :session AND position BETWEEN :first AND :last
+{_ROWS} AND session = :session AND position BETWEEN :first AND :last
   AND known_to IS NULL AND COALESCE(task, '') = :task AND COALESCE(purpose, '') = :purpose
 ORDER BY position LIMIT :limit"""
 LEARNED_FROM = f"""

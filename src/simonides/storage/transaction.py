@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simonides.core.clock import to_datetime
@@ -33,10 +33,7 @@ def blake(key: bytes, content: bytes) -> bytes:
 
 def packed(values: Sequence[Any]) -> bytes:
     """Return values as their lengths (-1 for none), then their texts: no two rows are alike."""
-    parts = [
-        None if each is None else each if type(each) is bytes else str(each).encode()
-        for each in values
-    ]
+    parts = [each if each is None or type(each) is bytes else str(each).encode() for each in values]
     lengths = [-1 if part is None else len(part) for part in parts]
     return struct.pack(f">{len(parts)}i", *lengths) + b"".join(part for part in parts if part)
 
@@ -60,6 +57,7 @@ class Transaction:
 
     Attributes:
         now: Time of the change in milliseconds; never before the owner's last change.
+        inserted: Rows that this change inserts, by id.
         ended: Ids of memories that went out of force or were deleted, for the index.
         revision: Length of the chain when the turn began.
         epoch: The owner's epoch; raised by deletion.
@@ -76,7 +74,7 @@ class Transaction:
         self.now = max(engine.clock.now_ms(), then)
         self._ids, self._key = engine.ids, engine.audit_key
         self.length: int = self.revision
-        self._inserted: dict[bytes, MemoryRow] = {}
+        self.inserted: dict[bytes, MemoryRow] = {}
         self._changed: dict[bytes, MemoryRow] = {}
         self._turns: dict[tuple[Any, ...], bytes] = {}
         self._events: list[dict[str, Any]] = []
@@ -86,43 +84,36 @@ class Transaction:
 
     def memory(self, id: bytes) -> MemoryRow | None:
         """Return a memory's row as this turn has left it, or None."""
-        row = self._inserted.get(id) or self._changed.get(id)
+        row = self.inserted.get(id) or self._changed.get(id)
         if row is None:
             cells = self.connection.one(statements.BY_ID, {"owner": self.owner, "id": id})
             row = None if cells is None else memory_row(cells)
         return row
 
-    @property
-    def inserted(self) -> Iterable[bytes]:
-        """The ids of what this turn inserts."""
-        return self._inserted
-
     def inserted_in_slot(self, subject: str, predicate: str) -> list[MemoryRow]:
         """Return the rows of a slot that this turn inserts."""
-        slot = (subject, predicate)
-        rows = self._inserted.values()
-        return [row for row in rows if (row["subject"], row["predicate"]) == slot]
+        rows = self.inserted.values()
+        return [row for row in rows if (row["subject"], row["predicate"]) == (subject, predicate)]
 
     def latest(self, root: bytes) -> MemoryRow | None:
         """Return the version in force of a memory as this turn has left it, else its last one."""
         params = {"owner": self.owner, "root": root}
         cells = self.connection.one(statements.CURRENT_OF_ROOT, params)
-        stored = None if cells is None else self.memory(memory_row(cells)["id"])
-        rows = [row for row in self._inserted.values() if row["root"] == root]
-        rows += [] if stored is None else [stored]
+        rows = [row for row in self.inserted.values() if row["root"] == root]
+        rows += [] if cells is None else [self.known(memory_row(cells)["id"])]
         return max(rows, key=lambda row: (row["known_to"] is None, row["version"]), default=None)
 
     def inserted_turn(self, **at: str | int | None) -> MemoryRow | None:
         """Return the verbatim turn that this turn inserts at a session, position and place."""
         id = self._turns.get(tuple(at.values()))
-        return None if id is None else self._inserted.get(id)
+        return None if id is None else self.inserted.get(id)
 
     def last_version(self, root: bytes) -> int:
         """Return the number of the last version of a memory."""
-        staged = [int(row["version"]) for row in self._inserted.values() if row["root"] == root]
-        found = self.connection.one(statements.LAST_VERSION, {"owner": self.owner, "root": root})
-        stored: int = found[0] if found is not None and found[0] is not None else 0
-        return max(stored, *staged, 0)
+        staged = [int(row["version"]) for row in self.inserted.values() if row["root"] == root]
+        params = {"owner": self.owner, "root": root}
+        [(stored,)] = self.connection.rows(statements.LAST_VERSION, params)
+        return max(stored or 0, *staged, 0)
 
     def known(self, id: bytes) -> MemoryRow:
         """Return the row of a memory whose id was read in this turn.
@@ -152,7 +143,7 @@ class Transaction:
 
     def insert(self, row: MemoryRow, type: EventType, reason: str = "") -> Event:
         """Stage a new version."""
-        self._inserted[row["id"]] = row
+        self.inserted[row["id"]] = row
         if row["position"] is not None:
             names = ("session", "position", "task", "audience", "purpose")
             self._turns[tuple(row[name] or "" for name in names)] = row["id"]
@@ -190,41 +181,44 @@ class Transaction:
 
     def delete(self, id: bytes, reason: str = "") -> Event:
         """Delete one version with its vector; its events stay, with digests nobody can read."""
-        self._inserted.pop(id, None)
+        self.inserted.pop(id, None)
         self._changed.pop(id, None)
         self.ended.append(id)
         return self.remove("memories", id, EventType.FORGOTTEN, reason)
 
     def _keep(self, row: MemoryRow) -> None:
-        staged = self._inserted if row["id"] in self._inserted else self._changed
+        staged = self.inserted if row["id"] in self.inserted else self._changed
         staged[row["id"]] = row
 
     def note_memory(self, row: MemoryRow, type: EventType, reason: str = "") -> Event:
         """Append an event of a version to the chain, with the digest of the version."""
-        values = [row[name] for name in statements.MEMORY]
-        digest = row_digest(self._key, "memories", values)
         data = {"root": row["root"].hex(), "version": row["version"]}
-        return self.note(type, "memories", row["id"], digest, reason, data)
+        return self._note_row("memories", row, type, reason, data)
 
     # -- other rows --------------------------------------------------------------------------------
 
     def add(self, table: str, row: Mapping[str, Any], type: EventType, reason: str = "") -> Event:
         """Insert a row of another table in the chain, at once."""
         self.connection.run(statements.insert(table), row)
-        values = [row[name] for name in statements.TABLES[table]]
-        return self.note(type, table, row["id"], row_digest(self._key, table, values), reason)
+        return self._note_row(table, row, type, reason)
 
     def replace(self, table: str, row: Mapping[str, Any], type: EventType, reason: str) -> Event:
         """Change a row of another table in the chain, at once."""
         self.connection.run(statements.replace(table), row)
-        values = [row[name] for name in statements.TABLES[table]]
-        return self.note(type, table, row["id"], row_digest(self._key, table, values), reason)
+        return self._note_row(table, row, type, reason)
 
     def remove(self, table: str, id: bytes, type: EventType, reason: str = "") -> Event:
         """Delete a row of a table in the chain, at once, and raise the epoch."""
         self.connection.run(statements.delete(table), {"owner": self.owner, "id": id})
         self.epoch = self._epoch_before + 1
         return self.note(type, table, id, EMPTY, reason)
+
+    def _note_row(
+        self, table: str, row: Mapping[str, Any], type: EventType, reason: str, data: Any = None
+    ) -> Event:
+        values = [row[name] for name in statements.TABLES[table]]
+        digest = row_digest(self._key, table, values)
+        return self.note(type, table, row["id"], digest, reason, data)
 
     def note(
         self,
@@ -248,8 +242,16 @@ class Transaction:
         self.length += 1
         text = json.dumps(data or {}, sort_keys=True)
         cells = (
-            self.length, self.now, type.value, self.actor, table, subject, reason, text, digest
-        )  # fmt: skip
+            self.length,
+            self.now,
+            type.value,
+            self.actor,
+            table,
+            subject,
+            reason,
+            text,
+            digest,
+        )
         self._head = event_code(self._key, self._head, self.owner, cells)
         names = zip(statements.EVENT, (*cells, self._head), strict=True)
         self._events.append({"owner": self.owner, **dict(names)})
@@ -261,13 +263,11 @@ class Transaction:
             return
         if self._changed:
             self.connection.run_many(statements.CHANGE, list(self._changed.values()))
-        if self._inserted:
-            self.connection.run_many(statements.insert("memories"), list(self._inserted.values()))
+        if self.inserted:
+            self.connection.run_many(statements.insert("memories"), list(self.inserted.values()))
         self.connection.run_many(statements.APPEND, self._events)
-        state = {"owner": self.owner, "epoch": self.epoch, "clock": self.now}
-        self.connection.run(
-            statements.END_TURN, {**state, "events": self.length, "head": self._head}
-        )
+        state = {"epoch": self.epoch, "clock": self.now, "events": self.length, "head": self._head}
+        self.connection.run(statements.END_TURN, {"owner": self.owner, **state})
 
 
 def event_of(owner: str, cells: Sequence[Any], data: Mapping[str, Any]) -> Event:

@@ -18,33 +18,11 @@ from itertools import pairwise
 import Stemmer
 
 from simonides.text.changes import Cue, corrected, cue_of
+from simonides.text.words import first_of_group, listed
 
-# English function words. The list omits will, may and can: in memories they are names or facts.
-STOP_WORDS = frozenset(
-    """
-    a an the and or but if as at by for from in into of on out over than to up with
-    i me my mine we our ours you your yours he him his she her hers it its they them their theirs
-    this that these those there then such some any all also
-    are be is was do does did has have had no not what when where who which why how
-    """.split()
-)
+STOP_WORDS = listed("stop")
 
-# Irregular forms, for which the stemmer gives different stems; each group starts with its stem.
-_IRREGULAR = """
-    go went gone|buy bought|see saw seen|take took taken|get got gotten|make made|give gave given
-    come came|find found|think thought|tell told|becom became|leav left|feel felt|bring brought
-    begin began begun|keep kept|hold held|write wrote written|stand stood|hear heard|mean meant
-    meet met|run ran|pay paid|sit sat|speak spoke spoken|lead led|grow grew grown|lose lost
-    fall fell fallen|send sent|build built|draw drew drawn|break broke broken|spend spent
-    understand understood|drive drove driven|wear wore worn|choos chose chosen|teach taught
-    catch caught|win won|sell sold|eat ate eaten|sing sang sung|swim swam swum|fli flew flown
-    ride rode ridden|sleep slept|know knew known|say said|throw threw thrown|forget forgot forgotten
-    wake woke woken|fight fought|drink drank drunk|steal stole stolen|hide hid hidden
-    child children|man men|woman women|person people|foot feet|wife wives
-"""
-IRREGULAR = {
-    form: forms.split()[0] for forms in re.split(r"[|\n]", _IRREGULAR) for form in forms.split()[1:]
-}
+IRREGULAR = first_of_group("irregular")
 
 MAX_TERM_CHARS = 64
 """Longer words are cut; chosen: users do not type such a word to find it."""
@@ -83,7 +61,7 @@ def analyse(text: str) -> list[str]:
     terms: list[str] = []
     for segment in _SEGMENT.finditer(fold(text)):
         if segment[1]:
-            terms += _characters_and_pairs(segment[1])
+            terms += [*segment[1], *_pairs(segment[1])] if len(segment[1]) > 1 else segment[1]
         elif segment[2]:
             terms += _pairs(segment[2])
         else:
@@ -136,10 +114,6 @@ def _stem(word: str) -> tuple[str, ...]:
     if word.isalpha() and all("\u0400" <= char <= "\u04ff" for char in word):
         return (_stemmers.russian.stemWord(word),)
     return (word,)
-
-
-def _characters_and_pairs(run: str) -> list[str]:
-    return [*run, *_pairs(run)] if len(run) > 1 else [run]
 
 
 def _pairs(run: str) -> list[str]:

@@ -61,11 +61,9 @@ def setting(name: str) -> str:
     return str(_table()["settings"][name])
 
 
-@cache
-def wordings() -> dict[str, list[tuple[str, str]]]:
+def wordings() -> dict[str, list[list[str]]]:
     """Return the patterns of the data file by list, each with a sentence that it fits."""
-    rows = _table()["wordings"]
-    return {name: [(pattern, case) for pattern, case in rows[name]] for name in rows}
+    return dict(_table()["wordings"])
 
 
 @cache
@@ -80,7 +78,6 @@ def _compiled(name: str) -> re.Pattern[str]:
 
 @cache
 def _patterns() -> tuple[PatternSet, Sequence[str]]:
-    rows = [(name, pattern) for name, rows in wordings().items() for pattern, _ in rows]
-    return PatternSet([rf"(?:^|\b)(?:{pattern})(?:\b|$)" for _, pattern in rows]), [
-        n for n, _ in rows
-    ]
+    names = [name for name, rows in wordings().items() for _ in rows]
+    patterns = [pattern for rows in wordings().values() for pattern, _ in rows]
+    return PatternSet([rf"(?:^|\b)(?:{each})(?:\b|$)" for each in patterns]), names

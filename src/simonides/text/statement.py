@@ -29,33 +29,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-NEGATIONS = frozenset(
-    "not no never none nobody nothing neither nor without nowhere hardly barely scarcely "
-    "nicht kein keine keinen keinem keiner keines nie niemals nein ohne weder "
-    "ne pas non jamais sans aucun aucune rien nunca nada ni nadie sin mai senza nessuno "
-    "niet geen nooit nee zonder inte icke ej nej aldrig ikke nei aldri ingen nie nigdy bez "
-    "nao não sem nem ei nu tidak bukan yok "
-    "не нет никогда без ни нельзя ні немає değil hayır není".split()
-)
-"""Words of negation in many languages, in lower case. English contractions are written out."""
+from simonides.text.words import first_of_group, listed
+
+NEGATIONS = listed("negations")
 
 NEGATING_CHARACTERS = frozenset("不没沒無无非未别勿않안못없")
 """Characters that negate in Chinese, Japanese and Korean, and also occur in other words."""
 
-ONE_MEANING = {
-    word: group.split()[0]
-    for group in (
-        "color colour", "favorite favourite", "flavor flavour", "neighbor neighbour",
-        "behavior behaviour", "center centre", "theater theatre", "program programme",
-        "mother mom mum mommy mummy", "father dad daddy", "grandmother grandma granny",
-        "grandfather grandpa", "bicycle bike", "telephone phone", "movie film", "photo photograph",
-        "buy purchase", "bought purchased", "begin start", "began started", "children kids",
-        "child kid", "big large", "love adore", "loves adores",
-        "apartment flat", "vacation holiday", "television tv", "airplane aeroplane plane",
-        "refrigerator fridge", "ok okay", "perhaps maybe", "sofa couch",
-    )
-    for word in group.split()
-}  # fmt: skip
+ONE_MEANING = first_of_group("synonyms")
 """Words, in lower case, to the representative of their synonyms."""
 
 CACHED_WORDS = 32_768
@@ -78,40 +59,18 @@ _CONTRACTED = {
 _CLITICS = {"n't": "not", "'m": "am", "'re": "are", "'ve": "have", "'ll": "will"}
 
 _ARTICLES = frozenset({"a", "an", "the"})
-# "a few friends" is not "few friends", and an A may be a letter.
-_NO_ARTICLE_BEFORE = frozenset(
-    "few little must bit lot in on at for and or is was are were".split()
-)
-_NO_ARTICLE_AFTER = frozenset(
-    "vitamin plan type grade team group option section hepatitis class level model series point "
-    "part step block room gate platform terminal size side letter key note".split()
-)
-# With two of these words a text counts as English, where "a" and "an" are articles.
-_ENGLISH = frozenset(
-    "the and i my is are of with you your they their this that she we our it its to from was were "
-    "user which who have in for".split()
-)
-_SUBJECTS = frozenset("i you he she it we they my your his her our their the".split())
-_EMPHASIS = frozenset(
-    "very really truly definitely absolutely actually basically honestly literally totally "
-    "certainly indeed also please kindly sehr wirklich bitte vraiment muy realmente "
-    "очень пожалуйста действительно".split()
-)
-_AT_EITHER_END = frozenset("oh hey hi hello ok okay yeah um uh btw fyi lol haha thanks".split())
+_NO_ARTICLE_BEFORE = listed("no_article_before")
+_NO_ARTICLE_AFTER = listed("no_article_after")
+_ENGLISH = listed("english")
+_SUBJECTS = listed("subjects")
+_EMPHASIS = listed("emphasis")
+_AT_EITHER_END = listed("interjections")
 _AT_THE_START = _AT_EITHER_END | {"well", "so"}
 _MAY_NOT_TELL = _ARTICLES | _EMPHASIS | _AT_THE_START | {"that", ""}
 
-# Words that make a sentence hypothetical, past or another person's.
-_DISTANCING = frozenset(
-    "used if would could might may should must can will wish wishes want wants hope hopes plan "
-    "plans planning think thinks thought said says told heard former formerly ex was were had "
-    "almost nearly only unless until before after instead stopped quit despite than".split()
-)
-# Words whose scope depends on their place.
-_SCOPES = frozenset("only just even alone all both each every most some any always".split())
-_MOVABLE = frozenset(
-    "in on at during when whenever if since after before with for because while until by".split()
-)
+_DISTANCING = listed("distancing")
+_SCOPES = listed("scopes")
+_MOVABLE = listed("movable")
 
 # Scripts with one character a syllable or word: Hangul, Han, kana, Yi, full- and half-width forms.
 _SYLLABIC = re.compile(
@@ -211,11 +170,9 @@ def mean_the_same(one: Statement, other: Statement) -> bool:
     mine, theirs = one.meant, other.meant
     if not mine or len(mine) != len(theirs):
         return False
-    if mine == theirs:
-        return True
     is_fixed = one.is_negated or other.is_negated or not _SCOPES.isdisjoint(mine)
-    if is_fixed or _MOVABLE.isdisjoint((mine[0], theirs[0])):
-        return False
+    if mine == theirs or is_fixed or _MOVABLE.isdisjoint((mine[0], theirs[0])):
+        return mine == theirs
     return f" {' '.join(theirs)} " in f" {' '.join(mine + mine)} "  # a rotation
 
 
@@ -229,18 +186,16 @@ def same_figures(one: str, other: str) -> bool:
 
 def _figures(text: str) -> list[str]:
     words = (word.strip(_OPENING + _CLOSING) for word in unicodedata.normalize("NFC", text).split())
-    codes = [(word, _is_code(word)) for word in words]
     return [
-        word if is_code else word.casefold()
-        for word, is_code in codes
-        if is_code or any(map(str.isnumeric, word))
+        word if _is_code(word) else word.casefold()
+        for word in words
+        if _is_code(word) or any(map(str.isnumeric, word))
     ]
 
 
 def _is_code(word: str) -> bool:
     """Whether a word changes case inside, as passwords and identifiers do."""
-    inner = word[1:]
-    return any(map(str.isupper, inner)) and any(map(str.islower, word))
+    return any(map(str.isupper, word[1:])) and any(map(str.islower, word))
 
 
 def adds_nothing(newcomer: Statement, existing: Statement) -> bool:
@@ -320,14 +275,13 @@ def _telling(words: Sequence[_Word], *, is_negated: bool, breaks_tell: bool) -> 
         before = texts[place - 1] if place else ""
         after = texts[place + 1] if place + 1 < len(texts) else None
         may_be_name = word.is_capital and place > 0
+        tells = True
         if word.text in _EMPHASIS:
             tells = is_negated
         elif word.text == "that":
             tells = not before or after not in _SUBJECTS
         elif word.text in _ARTICLES:
             tells = not _is_article(word.text, before, after, is_english=is_english)
-        else:
-            tells = True
         if word.text and (tells or may_be_name):
             yield word
         if word.divides and breaks_tell and place < last - 1:

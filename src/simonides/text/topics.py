@@ -8,13 +8,12 @@ field that people name as a whole. It errs on the side of the user's wish, excep
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from simonides.text.analyse import analyse
+from simonides.text.words import table
 
 MOST_WORTH = 0.5
 """Share of a topic's summed rarity that a text must hold."""
@@ -65,11 +64,6 @@ _EVERYTHING = re.compile(
 _ME = re.compile(r"\b(?:me|myself|everything|all|data|profile|memor\w+|history)\b", re.IGNORECASE)
 
 
-def _alike(term: str) -> float:
-    del term
-    return 1.0
-
-
 @dataclass(frozen=True)
 class Topic:
     """A topic as it was understood.
@@ -90,7 +84,7 @@ class Topic:
     identifiers: tuple[frozenset[str], ...] = ()
     others: tuple[Topic, ...] = ()
 
-    def covers(self, terms: Iterable[str], worth: Callable[[str], float] = _alike) -> bool:
+    def covers(self, terms: Iterable[str], worth: Callable[[str], float] = lambda _: 1.0) -> bool:
         """Whether it covers a text of these index terms; ``worth`` is the rarity of a term."""
         held = set(terms)
         if held & (self.names | self.fields) or any(o.covers(held, worth) for o in self.others):
@@ -117,10 +111,8 @@ def topic_of(words: str, known: Iterable[str] = ()) -> Topic:
     subject = who[1] if who else _RECORD.sub("", words)
     terms = frozenset(analyse(subject)) - _GENERIC
     identifiers = _identifiers(subject)
-    fields = frozenset[str]()
-    for names, spanning in _fields():
-        if terms & names and not identifiers:
-            fields |= spanning
+    spanned = [spanning for names, spanning in _fields() if terms & names and not identifiers]
+    fields = frozenset[str]().union(*spanned)
     return Topic(words, terms, _names(words, known), fields, identifiers, others)
 
 
@@ -164,10 +156,9 @@ def is_everything(topic: str) -> bool:
 
 @cache
 def _fields() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
-    table = tomllib.loads((files("simonides.text") / "fields.toml").read_text("utf-8"))
     return tuple(
         (frozenset(analyse(row["names"])), frozenset(analyse(f"{row['names']} {row['words']}")))
-        for row in table.values()
+        for row in table()["fields"].values()
     )
 
 
