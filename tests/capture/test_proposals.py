@@ -1,5 +1,7 @@
 """Proposals of a language model: lies are not committed, truths are."""
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -151,10 +153,7 @@ def test_hostile_texts_are_checked_in_little_time() -> None:
 
 
 def test_the_examples_of_the_instructions_are_committed() -> None:
-    assert "snake_case" in INSTRUCTIONS
-    assert check("Hi, I moved to Porto", "Porto", key="location").decision == "commit"
-    assert (
-        check("My sister Ana is allergic to nuts", "Sister Ana is allergic to nuts").reasons == ()
-    )
-    said = "From now on, show prices in euros"
-    assert check(said, "Show prices in euros", kind="rule").decision == "commit"
+    examples = re.findall(r"^(\".*?\") → (\{.*\})$", INSTRUCTIONS, re.MULTILINE)
+    assert len(examples) == 3
+    for text, item in examples:
+        assert check(json.loads(text), **json.loads(item)).reasons == ()

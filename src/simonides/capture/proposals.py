@@ -31,13 +31,8 @@ MOST_VALUE_CHARS = 120
 """A longer value is no fact; the policy's limit for what a model proposes."""
 
 _FIGURE = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d]+")
-_THOUSANDS = re.compile(r"[.,](?=\d{3}\b)")
 _UNIT = re.compile(r"\d\s?([^\W\d_]+|[$€£%])|([$€£])\s?\d")
-_WORD = re.compile(r"[^\W\d_][\w'-]*")
 _UNNAMED = frozenset("user user's i i'm my the a he she they it".split())
-_PREDICATE = re.compile(
-    r" (?:[A-Z]|(?:is|was|has|had|will|and|went|said|\w{2,}(?:ed|[^\Waeious]s|[^\W]es))\b)"
-)
 _STRAIGHT = str.maketrans("‘’ʼ“”„«»–—\u00a0\u202f", '\'\'\'"""""--  ')
 _ORDERS = {Kind.RULE, Kind.PROHIBITION}
 _LASTING = _ORDERS | {Kind.REMEMBER}
@@ -60,12 +55,9 @@ counts only if it is said again, drop what must not be kept. confidence: 0 to 1.
 Leave out questions, suppositions, wishes, jokes, what others said, what is over, what holds for the
 moment only, secrets, and what the user asks not to keep. At most 24 items, or none. summary: what
 the user wanted and what was decided, in a few sentences; no name or number that no turn has.
-"Hi, I moved to Porto" → {"turn": 0, "value": "Porto", "key": "location", "kind": "fact",
-  "quote": "I moved to Porto", "decision": "commit", "confidence": 0.95}
-"My sister Ana is allergic to nuts" → {"turn": 1, "value": "Sister Ana is allergic to nuts",
-  "quote": "My sister Ana is allergic to nuts", "kind": "fact", "decision": "commit"}
-"From now on, show prices in euros" → {"turn": 2, "value": "Show prices in euros",
-  "quote": "From now on, show prices in euros", "kind": "rule", "decision": "commit"}"""
+"I moved to Porto" → {"turn": 0, "value": "Porto", "key": "location", "quote": "I moved to Porto"}
+"My son Max swims" → {"turn": 1, "value": "Son Max swims", "quote": "My son Max swims"}
+"Always cite" → {"turn": 2, "value": "Always cite", "quote": "Always cite", "kind": "rule"}"""
 """What a model is told to propose, with examples, and what to leave out."""
 
 
@@ -182,7 +174,7 @@ def checked(item: Proposal, text: str, *, allowed: Callable[[str], str | None]) 
     if place is None or not _DROPS.isdisjoint(reasons):
         return Checked({}, "drop", tuple(reasons))
     decision = "hold" if reasons and item.decision == "commit" else item.decision
-    fields = _shape(item.kind, value, key, category, place.clause)
+    fields = _shape(item, key, category, place.clause)
     given = {"quote": place.quote, "confidence": item.confidence, "ttl_days": item.ttl_days}
     return Checked(fields | given, decision, tuple(reasons))
 
@@ -203,18 +195,14 @@ def supported_summary(summary: str, turns: Sequence[str], most: int) -> str:
     return kept
 
 
-def _shape(
-    kind: str, value: str, key: str | None, category: str | None, clause: str
-) -> dict[str, Any]:
+def _shape(item: Proposal, key: str | None, category: str | None, clause: str) -> dict[str, Any]:
     if key is not None:
-        fact = fact_fields(clause, key, value)
+        fact = fact_fields(clause, key, item.value.strip())
         return fact if "triple" in fact else fact | {"category": category}
-    fields = {"content": value, "category": kind, "kind": _KINDS.get(kind, "semantic")}
-    if kind == "rule":
-        fields["importance"] = "high"
-        if read_clause(clause).kind is Kind.PROHIBITION:
-            fields |= {"category": "constraint", "kind": "semantic"}
-    return fields
+    forbids = item.kind == "rule" and read_clause(clause).kind is Kind.PROHIBITION
+    name = "constraint" if forbids else item.kind
+    fields = {"content": item.value.strip(), "category": name, "kind": _KINDS.get(name, "semantic")}
+    return fields | ({"importance": "high"} if item.kind == "rule" else {})
 
 
 def _place(value: str, quote: str, text: str) -> _Place | None:
@@ -243,15 +231,12 @@ def _place(value: str, quote: str, text: str) -> _Place | None:
 def _doubts(kind: str, value: str, key: str | None, place: _Place) -> Iterator[str]:
     """Yield what speaks against a value in the place of its quote."""
     claim, clause, words = plain(value), plain(place.clause), (key or "").replace("_", " ")
-    first, end = _extent(claim, clause)
-    scope = clause[:end]
+    first, scope = _extent(claim, clause)
     asked = {read_clause(place.clause).kind}
     asked |= {read_clause(place.sentence).kind} if kind == "rule" else set()
     lasts = bool(asked & (_LASTING if kind == "rule" or key in _RULED else set()))
-    said = [slot for slot in slots_of(place.clause) if folded(slot.key) == key]
-    agrees = bool(lasts and asked & _ORDERS) or any(
-        _terms(claim) <= _terms(slot.value) for slot in said
-    )
+    stated = [_terms(slot.value) for slot in slots_of(place.clause) if folded(slot.key) == key]
+    agrees = bool(lasts and asked & _ORDERS) or any(_terms(claim) <= each for each in stated)
     meant = _terms(f"{claim} {words}") | _family(key)
     wanted, heard = _terms(claim), _terms(clause) | _numbers(clause)
     missing = sum(not _is_any(term, heard) for term in wanted)
@@ -280,17 +265,14 @@ def _unfit(place: _Place, value: str) -> Iterator[str]:
     near = [*sentences(place.before)[-1:], place.sentence, *clauses(place.sentence)]
     later = {read_clause(each).kind for each in (place.after, *clauses(place.after))}
     refused = {read_clause(each).kind for each in near} & _REFUSES
-    unreal = (
-        load("slots.toml")
-        .setting("unreal")
-        .search(plain(place.before[-MOST_CHARS:]) + head + clause)
-    )
+    unreal = load("slots.toml").setting("unreal")
+    told = plain(place.before[-MOST_CHARS:]) + head + clause
     quoted = [found[0] for found in _rules().setting("quotation").finditer(sentence)]
     failed = {
         "refused_by_user": refused or later & (_REFUSES | _WITHDRAWS),
         "unsafe_request": Kind.UNSAFE in asks,
         "for_now": Kind.ONE_OFF in asks or is_for_now(place.clause) or _has("now", clause),
-        "unreal": unreal or _has("jokes", f"{sentence} {after}"),
+        "unreal": unreal.search(told) or _has("jokes", f"{sentence} {after}"),
         "not_asserted": _has("condition", head) or _has("condition", clause.partition(",")[0]),
         "not_the_user": _has("says", head) or any(plain(place.quote) in each for each in quoted),
     }
@@ -332,20 +314,24 @@ def _unsupported(claim: str, told: str, *, strict: bool = False) -> Iterator[str
     """
     known = {_meant(each) for each in re.findall(r"[^\W\d_]+|[$€£%]", told.lower())}
     units = {_meant(each) for pair in _UNIT.findall(claim.lower()) for each in pair if each}
-    if not (_numbers(claim) <= _numbers(told) and units <= known):
+    if not (
+        _numbers(claim) <= _numbers(told)
+        and all(unit in known or _is_any(unit, known) for unit in units)
+    ):
         yield "unsupported_number"
-    for found in _WORD.finditer(claim):
+    follows = _rules().setting("predicate")
+    for found in re.finditer(r"[^\W\d_][\w'-]*", claim):
         word, opens = found[0].removesuffix("'s"), found.start() == 0 and not strict
         if not word[0].isupper() or word.lower() in _UNNAMED:
             continue
-        if opens and (not _PREDICATE.match(claim, found.end()) or _is_any(word, _terms(told))):
+        if opens and (not follows.match(claim, found.end()) or _is_any(word, _terms(told))):
             continue
         if not re.search(rf"\b{re.escape(word)}(?:'?s|n|en?|es)?\b", told, re.IGNORECASE):
             yield "unsupported_name"
 
 
 def _numbers(text: str) -> set[str]:
-    found = (_meant(_THOUSANDS.sub("", each)) for each in _FIGURE.findall(text.lower()))
+    found = (_meant(re.sub(r"[.,](?=\d{3}\b)", "", each)) for each in _FIGURE.findall(text.lower()))
     return {each for each in found if each[0].isdigit()}
 
 
@@ -372,17 +358,17 @@ def _is_any(words: str, meant: set[str]) -> bool:
     return False
 
 
-def _extent(claim: str, clause: str) -> tuple[int, int]:
-    """Return where a claim begins in a clause, and where the part that bears on it ends."""
+def _extent(claim: str, clause: str) -> tuple[int, str]:
+    """Return where a claim begins in a clause, and the part of the clause that bears on it."""
     left, spans = _terms(claim), []
     for found in re.finditer(r"[\w'-]+", clause):
         if met := {term for term in left if _is_any(term, _terms(found[0]))}:
             left -= met
             spans.append(found.span())
     if not spans:
-        return len(clause), len(clause)
+        return len(clause), clause
     rest = _rules().setting("ends").split(clause[spans[-1][1] :])[0]
-    return spans[0][0], spans[-1][1] + len(rest)
+    return spans[0][0], clause[: spans[-1][1]] + rest
 
 
 def _denies(text: str) -> bool:
@@ -393,9 +379,7 @@ def _denies(text: str) -> bool:
 def _adds(name: str, claim: str, scope: str) -> bool:
     """Whether a text has a wording that the claim lacks."""
     rest = load("slots.toml").setting("own_doubt").sub(" ", scope)
-    return any(
-        found[0].lower() not in claim.lower() for found in _rules().setting(name).finditer(rest)
-    )
+    return any(each not in claim.lower() for each in _rules().setting(name).findall(rest.lower()))
 
 
 def _has(name: str, text: str) -> bool:
