@@ -106,7 +106,7 @@ def test_dangers_and_rules_have_the_fields_that_the_rules_give() -> None:
     assert (ban["category"], ban["importance"]) == ("constraint", "high")
 
 
-def test_a_key_that_the_policy_does_not_allow_is_refused() -> None:
+def test_under_a_key_that_the_policy_does_not_allow_the_users_words_are_kept() -> None:
     allowed = ProposalLimits().category_of
     said = "My time zone is CET."
 
@@ -114,7 +114,8 @@ def test_a_key_that_the_policy_does_not_allow_is_refused() -> None:
     unknown = checked(Proposal(value="CET", quote=said, key="mood"), said, allowed=allowed)
 
     assert (known.decision, known.fields["key"]) == ("commit", "time_zone")
-    assert unknown == ({}, "drop", ("key_not_allowed",))
+    assert (unknown.decision, unknown.fields["content"]) == ("commit", said)
+    assert "key" not in unknown.fields
 
 
 def test_numbers_of_a_model_are_clamped_and_booleans_are_none() -> None:

@@ -330,12 +330,13 @@ def _embedder(given: Embedder | str | None, settings: Settings) -> Embedder | No
         return StaticEmbedder()
     if given == "none":
         return None
-    if isinstance(given, str) and settings.mode == "local":
+    if isinstance(given, str) and ":" in given and settings.mode == "local":
         from simonides.models.named import NamedEmbedder
 
         return NamedEmbedder(given, settings.model_timeout_s)
     if not isinstance(given, Embedder):
-        raise ConfigurationError("embedder needs model_id, dimensions and encode(), or is 'none'")
+        problem = "needs model_id, dimensions and encode(), or is 'none' or a provider's model"
+        raise ConfigurationError(f"embedder {problem}, such as openai:text-embedding-3-small")
     return given
 
 

@@ -19,7 +19,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from simonides.capture.clauses import clauses, sentences
 from simonides.capture.commands import Kind, read_clause
-from simonides.capture.slots import MANNER, fact_fields, folded, is_for_now, slots_of
+from simonides.capture.slots import MANNER, PREDICATES, fact_fields, folded, is_for_now, slots_of
 from simonides.capture.wordings import MOST_CHARS, Wordings, load, plain
 from simonides.text.analyse import analyse
 from simonides.text.statement import ONE_MEANING, read
@@ -37,10 +37,11 @@ _STRAIGHT = str.maketrans("‘’ʼ“”„«»–—\u00a0\u202f", '\'\'\'""""
 _ORDERS = {Kind.RULE, Kind.PROHIBITION}
 _LASTING = _ORDERS | {Kind.REMEMBER}
 _RULED = (*MANNER, "channel", "preferred_name")
+_CATEGORIES = dict.fromkeys(PREDICATES, "entity_fact")
 _KINDS = {"rule": "procedural", "event": "episodic"}
 _REFUSES, _WITHDRAWS = {Kind.REFUSE, Kind.OFF_RECORD}, {Kind.FORGET, Kind.UNSAY}
 _DROPS = frozenset(
-    "empty too_long key_not_allowed no_such_quote quote_too_long refused_by_user unsafe_request"
+    "empty too_long no_such_quote quote_too_long refused_by_user unsafe_request"
     " for_now unreal unsupported_name unsupported_number unsupported_negation model_drop".split()
 )
 
@@ -158,22 +159,26 @@ def checked(item: Proposal, text: str, *, allowed: Callable[[str], str | None]) 
         allowed: Returns the category of a key, or None if models may not propose it.
     """
     value, key = item.value.strip(), folded(item.key) if item.key and item.kind != "rule" else None
-    category = key and (allowed(key) or allowed(str(item.key)))
+    category = key and (allowed(key) or allowed(str(item.key)) or _CATEGORIES.get(key))
     place = _place(value, item.quote, text)
+    is_free = bool(key) and not category  # under a key of its own it is kept in the user's words
+    key = None if is_free else key
     failed = {
         f"model_{item.decision}": item.decision != "commit",
         "empty": not any(map(str.isalnum, value)),
         "too_long": len(value) > MOST_VALUE_CHARS,
-        "key_not_allowed": key is not None and not category,
         "no_such_quote": place is None,
         "quote_too_long": place is not None and len(place.clause) > MOST_CHARS,
     }
     reasons = [reason for reason, fails in failed.items() if fails]
     if place and _DROPS.isdisjoint(reasons):
-        reasons += dict.fromkeys(_doubts(item.kind, value, key, place))
+        named = place.clause if is_free else ""
+        reasons += dict.fromkeys(_doubts(item.kind, value, key, place, named))
     if place is None or not _DROPS.isdisjoint(reasons):
         return Checked({}, "drop", tuple(reasons))
     decision = "hold" if reasons and item.decision == "commit" else item.decision
+    if is_free:
+        item = item.model_copy(update={"value": place.clause[:MOST_VALUE_CHARS]})
     fields = _shape(item, key, category, place.clause)
     given = {"quote": place.quote, "confidence": item.confidence, "ttl_days": item.ttl_days}
     return Checked(fields | given, decision, tuple(reasons))
@@ -228,8 +233,11 @@ def _place(value: str, quote: str, text: str) -> _Place | None:
     return max(places, key=lambda each: len(_terms(value) & _terms(each.clause)), default=None)
 
 
-def _doubts(kind: str, value: str, key: str | None, place: _Place) -> Iterator[str]:
-    """Yield what speaks against a value in the place of its quote."""
+def _doubts(kind: str, value: str, key: str | None, place: _Place, named: str) -> Iterator[str]:
+    """Yield what speaks against a value in the place of its quote.
+
+    Its subject is the user, or stands in the value or in ``named``.
+    """
     claim, clause, words = plain(value), plain(place.clause), (key or "").replace("_", " ")
     first, scope = _extent(claim, clause)
     asked = {read_clause(place.clause).kind}
@@ -237,7 +245,7 @@ def _doubts(kind: str, value: str, key: str | None, place: _Place) -> Iterator[s
     lasts = bool(asked & (_LASTING if kind == "rule" or key in _RULED else set()))
     stated = [_terms(slot.value) for slot in slots_of(place.clause) if folded(slot.key) == key]
     agrees = bool(lasts and asked & _ORDERS) or any(_terms(claim) <= each for each in stated)
-    meant = _terms(f"{claim} {words}") | _family(key)
+    meant = _terms(f"{claim} {words} {named}") | _family(key)
     wanted, heard = _terms(claim), _terms(clause) | _numbers(clause)
     missing = sum(not _is_any(term, heard) for term in wanted)
     mine, theirs = ([t for t in _ordered(text) if t in wanted] for text in (claim, clause))

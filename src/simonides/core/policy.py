@@ -141,7 +141,8 @@ MULTI_VALUED = tuple(
 PROPOSED_KEYS: Mapping[str, str] = {
     **dict.fromkeys(
         """
-        language response_style update_channel response_length response_format tone formality emoji
+        language response_style update_channel channel response_length response_format tone
+        formality emoji
         theme color_preference units currency date_format time_format code_style
         programming_language editor diet notification_time meeting_time preferred_name pronouns
         favorite_* *_preference
@@ -152,7 +153,8 @@ PROPOSED_KEYS: Mapping[str, str] = {
     **dict.fromkeys(
         """
         name nickname age birthday location hometown timezone role employer team project allergies
-        goal spouse partner mother father manager declared_tier native_language *_name
+        goal spouse partner mother father manager declared_tier native_language time_zone
+        relationship medication speaks *_name
         """.split(),
         "entity_fact",
     ),

@@ -182,15 +182,22 @@ class LanguageModels:
         self, instructions: str, prompt: str, output: type[T] | None, budget: float
     ) -> Answer:
         until = asyncio.get_running_loop().time() + budget
+        late, failures = ModelFailed("timeout", f"no answer in {budget:.1f} s"), list[ModelFailed]()
         try:
             async with asyncio.timeout_at(until):
-                return await self._tried(instructions, prompt, output, until)
+                return await self._tried(instructions, prompt, output, until, failures)
         except TimeoutError:
-            raise ModelFailed("timeout", f"no answer in {budget:.1f} s") from None
+            raise next(reversed(failures), late) from None
 
     async def _tried(
-        self, instructions: str, prompt: str, output: type[T] | None, until: float
+        self,
+        instructions: str,
+        prompt: str,
+        output: type[T] | None,
+        until: float,
+        failures: list[ModelFailed],
     ) -> Answer:
+        """Ask until there is an answer, or a failure that does not pass; note those that do."""
         from pydantic_ai import Agent
         from pydantic_ai.exceptions import ModelAPIError
         from pydantic_ai.settings import ModelSettings
@@ -214,7 +221,7 @@ class LanguageModels:
                 return Answer(run.output, used.requests, (used.input_tokens, used.output_tokens))
             except ModelFailed:
                 raise
-            except Exception as error:  # noqa: BLE001  a model of the caller may raise anything
+            except Exception as error:  # a model of the caller may raise anything
                 failed = _failed(error)
                 if output is None and failed.reason == "invalid":  # any text would do
                     failed = ModelFailed("empty", str(error))
@@ -222,6 +229,7 @@ class LanguageModels:
                 is_passing = isinstance(error, ModelAPIError) and failed.reason in PASSING
                 if not is_passing or attempt == RETRIES or clock.time() + wait >= until:
                     raise failed from error
+                failures.append(failed)
                 await asyncio.sleep(wait)
         raise AssertionError("unreachable")
 

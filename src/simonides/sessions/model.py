@@ -39,6 +39,9 @@ MOST_CHARS, TURN_CHARS = 24_000, 6_000
 EARLIER = 4
 """Turns before those that are read, for the context; chosen."""
 
+SUPPORTABLE = frozenset("model_hold model_repeat implied not_lasting".split())
+"""Doubts that what the user says besides can remove; of others a person decides."""
+
 RETRY_MS = 600_000
 """After this time, what the model could not read is read again; chosen."""
 
@@ -211,7 +214,7 @@ def _stored(
         if found.decision == "commit" or isinstance(made, Drop):
             judged.append(made)
         else:
-            held.append((draft_fields(made.candidate), (found.decision, *found.reasons)))
+            held.append((draft_fields(made.candidate), found.reasons))
     vectors = vectors_of(engine, [each.candidate for each in judged])
     with owner_turn(engine, who.owner, who.name) as (tx, index):
         now = part_of(tx.connection, who.owner, part.id)
@@ -223,12 +226,15 @@ def _stored(
             for each in zip(judged, vectors, strict=True)
             if not _is_older(tx.connection, each[0])
         )
+        days = engine.policies.for_org(who.home.org).gates.review_days
         for draft, why in held:
             data = {"draft": draft, "reasons": why, "by": f"model {_name(engine)}"}
-            queue.put(tx, "held", data, days=None, session=who.conversation)
+            session = who.conversation if SUPPORTABLE.issuperset(why) else None
+            queue.put(tx, "held", data, days=days, session=session)
         last = max((turn["position"] for turn in turns), default=now.data["read"])
         data = {key: value for key, value in now.data.items() if key != "failed"}
         keep(tx.connection, who.owner, part.id, {**data, "read": last})
+    reasons += [f"proposal:{reason}" for reason in answer.refused]
     return Reading(outcomes, answer.summary, tuple(reasons))
 
 

@@ -37,8 +37,8 @@ LEAST_TERMS = 3
 _FIGURE = re.compile(r"\d")
 _NAME = re.compile(r"(?<=[\w,;] )(?!I\b|I')[A-Z][\w'-]+")
 _REACTION = re.compile(
-    r"(?:wow|whoa|woah|yep|yeah|yes|no|oh|haha|lol|thanks?|thank you|great|sure|good|nice|cool|hi|hey"
-    r"|hello|that's (?:so )?\w+|sounds|glad|congrat\w*|i'm here|what about you|how)\b",
+    r"(?:wow|whoa|woah|yep|yeah|yes|no|oh|haha|lol|thanks?|thank you|great|sure|good|nice|cool|hi"
+    r"|hey|hello|that's (?:so )?\w+|sounds|glad|congrat\w*|i'm here|what about you|how)\b",
     re.IGNORECASE,
 )
 _BOUND = re.compile(r"\b(?:must|never|don't|do not|at most|at least|only|no more than)\b", re.I)

@@ -101,7 +101,8 @@ _ROWS = f"SELECT {', '.join(MEMORY)} FROM memories WHERE owner = :owner"
 CHANGE = """
 UPDATE memories SET status = :status, updated_at = :updated_at, verified_at = :verified_at,
   soft_expires_at = :soft_expires_at, hard_expires_at = :hard_expires_at,
-  embedder = :embedder, vector = :vector, scale = :scale, known_to = :known_to, ended = :ended, ended_by = :ended_by
+  embedder = :embedder, vector = :vector, scale = :scale,
+  known_to = :known_to, ended = :ended, ended_by = :ended_by
 WHERE owner = :owner AND id = :id"""
 """The columns in which a row may change after its insertion."""
 
