@@ -72,7 +72,7 @@ def test_a_place_that_the_model_read_out_of_the_talk_is_recalled() -> None:
 
 
 def main() -> None:
-    sys.exit(pytest.main([__file__, "-q"]))
+    sys.exit(pytest.main([__file__, "-q", "-W", "default"]))
 
 
 if __name__ == "__main__":

@@ -250,3 +250,12 @@ def test_a_closed_store_says_so(open_store):
     for verb in (memory.list, lambda: memory.recall("x"), lambda: memory.remember("x")):
         with pytest.raises(simonides.StoreUnavailable):
             verb()
+
+
+def test_a_fact_stands_before_the_turn_that_taught_it(ana):
+    ana.add("Hi there! Quick note for later, I live in Porto since May, close to the river.")
+    ana.add("Where do people live best?")
+    hits = ana.recall("Where do I live?")
+    contents = [hit.content for hit in hits]
+    assert contents.index("Porto") == 0
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)

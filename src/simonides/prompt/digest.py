@@ -12,7 +12,7 @@ from simonides.capture.slots import is_for_now, was_for_then
 from simonides.core.clock import DAY_MS, to_datetime, to_ms
 from simonides.core.engine import Engine
 from simonides.core.policy import DigestRules
-from simonides.core.record import TURN, Record, Trust, id_text
+from simonides.core.record import SUMMARY, TURN, Record, Trust, id_text
 from simonides.core.results import Digest, DigestItem, Hit, Receipt
 from simonides.core.scope import Principal
 from simonides.core.validation import between
@@ -248,13 +248,15 @@ class Choice:
         passes = bool(hits) and hits[0].relevance >= floor
         asked = {_position(h.record, 1) for h in hits if h.relevance >= LEAST and "?" in h.content}
         chosen: list[Hit] = []
+        found = {hit.id for hit in hits}
         # Beside what holds for a while stands what holds else, though it has few of the words.
         passing = BEST if passes and is_for_now(hits[0].content) else 0
         for place, hit in enumerate(hits):
             if hit.id in shown:
                 continue
             said = _says(hit.record)
-            if said <= self._said:
+            is_quoted = hit.record.category == SUMMARY and found.intersection(hit.record.parents)
+            if said <= self._said or is_quoted:  # a summary quotes turns, which say more
                 self.left_out.append((hit.id, "repeated"))
                 continue
             if hit.record.sensitivity not in self.rules.sensitivities:

@@ -13,7 +13,7 @@ from simonides.core.clock import FOREVER, parse_moment, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.filter import Predicate, predicate_of
-from simonides.core.record import Kind, Record, id_text
+from simonides.core.record import SUMMARY, Kind, Record, id_text
 from simonides.core.results import Explanation, Hit, Recall
 from simonides.core.scope import Principal
 from simonides.core.validation import between, enum_member, share, text
@@ -162,6 +162,7 @@ def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Rec
     if engine.embedder is not None and waiting:
         degraded = [*degraded, "vector_partly"]
         engine.worker.embed(reach.owner for reach in ask.reach)
+    hits = _facts_first(hits)
     if engine.reranker is not None and not ask.is_past:
         hits, failed = _reranked(engine, ask.query, hits)
         degraded = [*degraded, *failed]
@@ -440,6 +441,19 @@ def _take(
                 )  # fmt: skip
         first, size = first + size, 4 * size
     return hits[: ask.limit]
+
+
+def _facts_first(hits: list[Hit]) -> list[Hit]:
+    """Put a fact before the turn that it was learned from, with the turn's score."""
+    ordered = list(hits)
+    for hit in hits:
+        turns = [e for e in ordered[: ordered.index(hit)] if e.id in hit.record.parents]
+        if turns and hit.record.category != SUMMARY:
+            place = ordered.index(turns[0])
+            best = {"score": turns[0].score, "relevance": max(hit.relevance, turns[0].relevance)}
+            ordered.remove(hit)
+            ordered.insert(place, hit.model_copy(update=best))
+    return ordered
 
 
 def _reranked(engine: Engine, query: str, hits: list[Hit]) -> tuple[list[Hit], list[str]]:
