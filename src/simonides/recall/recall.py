@@ -445,15 +445,17 @@ def _take(
 
 def _facts_first(hits: list[Hit]) -> list[Hit]:
     """Put a fact before the turn that it was learned from, with the turn's score."""
-    ordered = list(hits)
+    ordered: dict[str, Hit] = {}
+    taught = {
+        turn: hit for hit in hits if hit.record.category != SUMMARY for turn in hit.record.parents
+    }
     for hit in hits:
-        turns = [e for e in ordered[: ordered.index(hit)] if e.id in hit.record.parents]
-        if turns and hit.record.category != SUMMARY:
-            place = ordered.index(turns[0])
-            best = {"score": turns[0].score, "relevance": max(hit.relevance, turns[0].relevance)}
-            ordered.remove(hit)
-            ordered.insert(place, hit.model_copy(update=best))
-    return ordered
+        fact = taught.get(hit.id)
+        if fact is not None and fact.id not in ordered:
+            best = {"score": hit.score, "relevance": max(fact.relevance, hit.relevance)}
+            ordered[fact.id] = fact.model_copy(update=best)
+        ordered.setdefault(hit.id, hit)
+    return list(ordered.values())
 
 
 def _reranked(engine: Engine, query: str, hits: list[Hit]) -> tuple[list[Hit], list[str]]:
