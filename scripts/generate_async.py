@@ -28,7 +28,7 @@ CLASSES = {
 }
 READS = """
     recall digest profile replay get list history explain status grants Audit.verify verify_audit
-    prompt sessions messages
+    prompt sessions messages buffer
 """.split()
 """Verbs that change nothing, with their class where another's changes something."""
 
@@ -73,8 +73,8 @@ from simonides.core.clock import Clock
 from simonides.core.outcome import Event, Outcome, Outcomes
 from simonides.core.record import Draft, Record
 from simonides.core.results import (
-    AddReport, AuditReport, Conversation, Digest, Explanation, Hit, Page, Recall, Receipt, Refusal,
-    SessionReport, TaskReport, ToolReply, Verification, Waiting,
+    AddReport, AuditReport, Buffer, Conversation, Digest, Explanation, Hit, Page, Recall, Receipt,
+    Refusal, SessionReport, TaskReport, ToolReply, Verification, Waiting,
 )  # fmt: skip
 from simonides.core.settings import Settings
 from simonides.govern.rights import Grant

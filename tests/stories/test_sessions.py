@@ -237,3 +237,38 @@ def test_a_visitor_has_a_conversation(store):
     assert visitor.end().summary.done
     with pytest.raises(ValueError, match="another one"):
         visitor.session("other")
+
+
+def test_a_buffer_holds_the_talk_that_goes_on(monday):
+    found = monday.buffer()
+    assert [each["role"] for each in found.messages] == [
+        "user",
+        "assistant",
+        "tool",
+        "user",
+        "user",
+    ]
+    assert found.summed_up == 0
+    assert 0 < found.pressure < 0.7
+    monday.end()
+    assert monday.buffer().messages == ()
+
+
+def test_a_full_buffer_sums_up_its_oldest_half(ana):
+    session = ana.session("long")
+    session.add("We decided to pay 800 euros to Marta by Friday.")
+    for number in range(60):
+        session.add(f"Then we looked at room number {number}, which was rather dark and small.")
+    whole, found = session.buffer(), session.buffer(max_tokens=700)
+    assert whole.summed_up == 0
+    assert found.tokens <= 700
+    assert found.pressure > 1
+    assert "800 euros" in found.messages[0]["content"]
+    assert found.messages[1:] == whole.messages[found.summed_up :]
+    assert session.buffer(max_tokens=700) == found
+
+
+@pytest.mark.parametrize("budget", [0, 99, -1, True, "many"])
+def test_an_impossible_budget_is_refused(monday, budget):
+    with pytest.raises(simonides.InvalidInput, match="max_tokens"):
+        monday.buffer(max_tokens=budget)

@@ -35,6 +35,7 @@ from simonides.core.record import Draft, Record
 from simonides.core.results import (
     AddReport,
     AuditReport,
+    Buffer,
     Conversation,
     Digest,
     Explanation,
@@ -949,6 +950,20 @@ class AsyncSession(AsyncMemory):
             InvalidInput: If an argument is out of range, or the cursor is none of this list.
         """
         return await self._threads.read(self._blocking.messages, limit=limit, cursor=cursor)
+
+    async def buffer(self, *, max_tokens: int = 8000) -> Buffer:
+        """Return what was said so far as messages for a prompt, within a budget of tokens.
+
+        What does not fit is summed up: the oldest half first, the last turn never. The turns stay
+        in the store, whole.
+
+        Args:
+            max_tokens: Most tokens; they are counted by the store's ``tokens``.
+
+        Raises:
+            InvalidInput: If the budget is out of range.
+        """
+        return await self._threads.read(self._blocking.buffer, max_tokens=max_tokens)
 
     async def note(
         self, text: str, *, key: str | None = None, importance: str = "normal"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from simonides.api.memory import Memory
 from simonides.core.outcome import Outcome
 from simonides.core.record import Record
-from simonides.core.results import Page, SessionReport
+from simonides.core.results import Buffer, Page, SessionReport
 from simonides.sessions import notes
 from simonides.sessions.end import checkpoint, end
 
@@ -28,6 +28,20 @@ class Session(Memory):
             InvalidInput: If an argument is out of range, or the cursor is none of this list.
         """
         return self._call(notes.messages, limit=limit, cursor=cursor)
+
+    def buffer(self, *, max_tokens: int = 8_000) -> Buffer:
+        """Return what was said so far as messages for a prompt, within a budget of tokens.
+
+        What does not fit is summed up: the oldest half first, the last turn never. The turns stay
+        in the store, whole.
+
+        Args:
+            max_tokens: Most tokens; they are counted by the store's ``tokens``.
+
+        Raises:
+            InvalidInput: If the budget is out of range.
+        """
+        return self._call(notes.buffer, max_tokens=max_tokens)
 
     def note(self, text: str, *, key: str | None = None, importance: str = "normal") -> Outcome:
         """Note what was decided or found out; it is a turn of the conversation.

@@ -33,6 +33,7 @@ from simonides.models.embedder import Embedder, Reranker, TokenCounter
 from simonides.recall.journal import Journal
 from simonides.recall.view import IndexCache
 from simonides.sessions.end import end_begun, end_due
+from simonides.sessions.second_look import look_again
 from simonides.storage.database import Database
 from simonides.storage.transaction import blake
 
@@ -289,6 +290,7 @@ def open(
     )  # fmt: skip
     engine.worker.due = partial(end_due, engine)
     engine.worker.embeds = partial(embed_owner, engine)
+    engine.worker.looks = partial(look_again, engine)
     store = Store(engine)
     if verify:
         report = audit.verify_all(engine, Principal(GLOBAL, actor="open", is_admin=True))

@@ -84,6 +84,8 @@ class Proposal(BaseModel):
         confidence: 0 to 1; other numbers are clamped.
         ttl_days: Days until it expires, clamped to 1 to 365.
         scope: Whose memory it is for.
+        category: One of the operator's categories, if the operator named any.
+        details: Fields of that category.
     """
 
     turn: int = 0
@@ -95,6 +97,8 @@ class Proposal(BaseModel):
     confidence: Annotated[float, _Share] = 0.8
     ttl_days: Annotated[float | None, _Days] = None
     scope: str = "user"
+    category: str | None = None
+    details: dict[str, str] = {}
 
 
 class Extraction(BaseModel):

@@ -215,6 +215,14 @@ def session_messages(
     return parts.session(context).messages(**parts.given(context))
 
 
+@session.command("buffer")
+def session_buffer(
+    context: typer.Context, max_tokens: Annotated[int, Option(help="Most tokens.")] = 8000
+) -> object:
+    """Print what was said so far as messages for a prompt, within a budget of tokens."""
+    return parts.session(context).buffer(**parts.given(context))
+
+
 @session.command("note")
 def session_note(
     context: typer.Context,

@@ -330,11 +330,27 @@ class Hygiene(Section):
         personal: For e-mail, phone and postal addresses and bank accounts. National identity
             numbers are blocked unless it is ``allow``.
         injection: For commands to a model in texts of agents and from outside.
+        second_look: Whether the language model, if there is one, looks again at a text that is held
+            because it reads like an instruction; a harmless one is stored then.
     """
 
     secrets: Literal[Action.BLOCK, Action.ALLOW] = Action.BLOCK
     personal: Action = Action.FLAG
     injection: Literal[Action.BLOCK, Action.ALLOW] = Action.BLOCK
+    second_look: Annotated[bool, Strict()] = False
+
+
+class Extraction(Section):
+    """What the operator wants the language model to look for, beside what it looks for anyway.
+
+    Attributes:
+        instructions: In plain words.
+        categories: Categories of the policy that it may propose, each with the names of fields that
+            it may fill; they become metadata.
+    """
+
+    instructions: Annotated[str, Field(max_length=2_000)] = ""
+    categories: Mapping[Name, tuple[Name, ...]] = Field(default={})
 
 
 class AgentBudgets(Section):
@@ -363,6 +379,7 @@ class Policy(Section):
         denied_keys: Keys that are not written, whoever asks.
         proposals: What a model may ask for.
         execution: What of it the runtime allows now.
+        extract: What the operator wants a model to look for.
     """
 
     version: Annotated[str, Field(min_length=1, max_length=100)] = "built-in 1"
@@ -379,6 +396,7 @@ class Policy(Section):
     recall: RecallRules = RecallRules()
     hygiene: Hygiene = Hygiene()
     digest: DigestRules = DigestRules()
+    extract: Extraction = Extraction()
     agent: AgentBudgets = AgentBudgets()
 
 

@@ -427,6 +427,23 @@ class Conversation(Value):
     turns: int
 
 
+class Buffer(Value):
+    """What was said in a conversation so far, within a budget of tokens, for the next prompt.
+
+    Attributes:
+        messages: Role and content of each, oldest first; the first one sums up what did not fit.
+        tokens: How many tokens they have.
+        summed_up: How many turns the summary stands for.
+        pressure: Share of the budget that all turns together would need; from .7 on it is time to
+            end or to sum up, from 1 on the oldest turns are summed up.
+    """
+
+    messages: tuple[Mapping[str, str], ...]
+    tokens: int
+    summed_up: int
+    pressure: float
+
+
 class SessionReport(Value):
     """What the end of a part of a conversation has left; true if one was ended.
 

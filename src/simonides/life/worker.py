@@ -28,6 +28,7 @@ class Worker:
 
     Attributes:
         due: Does what time has made due.
+        looks: Looks again at a held text, by principal, id of the entry, and text.
         embeds: Gives an owner's memories the vectors that they lack.
         begun: Conversations that this program began, by owner and name: the principal of each.
     """
@@ -41,6 +42,7 @@ class Worker:
         self._timed = timed
         self.due: Job | None = None
         self.embeds: Callable[[str], object] | None = None
+        self.looks: Callable[[Principal, str, str], object] | None = None
         self.begun: dict[tuple[str, str], Principal]
         self.after_fork()
 
@@ -75,6 +77,11 @@ class Worker:
         for owner in owners:
             if self.embeds is not None:
                 self.submit(f"embed {owner}", partial(self.embeds, owner))
+
+    def look(self, who: Principal, id: str, said: str) -> None:
+        """Let a held text be looked at again."""
+        if self.looks is not None:
+            self.submit(f"look {id}", partial(self.looks, who, id, said))
 
     def begin(self) -> None:
         """Begin to look for work that time makes due."""

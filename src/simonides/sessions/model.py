@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from simonides.capture.proposals import INSTRUCTIONS, Checked, Extraction, checked
+from simonides.capture.proposals import INSTRUCTIONS, Checked, Extraction, Proposal, checked
 from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.outcome import Outcome
+from simonides.core.policy import Policy
 from simonides.core.record import Draft, Source, id_text
 from simonides.core.scope import Principal
 from simonides.models.language import ModelFailed
@@ -183,7 +184,12 @@ def _asked(engine: Engine, who: Principal, question: dict[str, Any]) -> Extracti
         raise ModelFailed("refused", f"{most} requests of this user today; the limit of a day")
     wanted = question.pop("summary_wanted")
     prompt = json.dumps(question, ensure_ascii=False)
-    instructions = f"{INSTRUCTIONS}\n{SUMMARY_PROMPT}" if wanted else INSTRUCTIONS
+    extract = engine.policies.for_org(who.home.org).extract
+    parts = [INSTRUCTIONS, extract.instructions, SUMMARY_PROMPT if wanted else ""]
+    if extract.categories:
+        named = {name: list(fields) for name, fields in extract.categories.items()}
+        parts.insert(2, f"Set category, and details, where one fits: {json.dumps(named)}")
+    instructions = "\n".join(filter(None, parts))
     answer = engine.models.ask(instructions, prompt, Extraction)
     with engine.db.write(who.owner) as connection:
         connection.run(statements.COUNT, {**params, "value": answer.calls})
@@ -196,7 +202,8 @@ def _stored(
     engine: Engine, who: Principal, part: Part, turns: Sequence[MemoryRow], answer: Extraction
 ) -> Reading:
     """Check, judge and store what the model proposes, unless another worker was faster."""
-    allowed = engine.policies.for_org(who.home.org).proposals.category_of
+    policy = engine.policies.for_org(who.home.org)
+    allowed = policy.proposals.category_of
     said = {place: turn for place, turn in enumerate(turns) if turn["role"] == "user"}
     judged: list[Judgement] = []
     held: list[tuple[dict[str, Any], tuple[str, ...]]] = []
@@ -210,7 +217,9 @@ def _stored(
         if found.decision == "drop":
             reasons += [f"proposal:{reason}" for reason in found.reasons]
             continue
-        made = judge(candidate_of(engine, who, _draft(engine, found, turn)), by_model=True)
+        wanted = _wanted(policy, item, turn)
+        draft = _draft(engine, found._replace(fields=found.fields | wanted), turn)
+        made = judge(candidate_of(engine, who, draft), by_model=True)
         if found.decision == "commit" or isinstance(made, Drop):
             judged.append(made)
         else:
@@ -226,9 +235,9 @@ def _stored(
             for each in zip(judged, vectors, strict=True)
             if not _is_older(tx.connection, each[0])
         )
-        days = engine.policies.for_org(who.home.org).gates.review_days
-        for draft, why in held:
-            data = {"draft": draft, "reasons": why, "by": f"model {_name(engine)}"}
+        days = policy.gates.review_days
+        for fields, why in held:
+            data = {"draft": fields, "reasons": why, "by": f"model {_name(engine)}"}
             session = who.conversation if SUPPORTABLE.issuperset(why) else None
             queue.put(tx, "held", data, days=days, session=session)
         last = max((turn["position"] for turn in turns), default=now.data["read"])
@@ -236,6 +245,19 @@ def _stored(
         keep(tx.connection, who.owner, part.id, {**data, "read": last})
     reasons += [f"proposal:{reason}" for reason in answer.refused]
     return Reading(outcomes, answer.summary, tuple(reasons))
+
+
+def _wanted(policy: Policy, item: Proposal, turn: MemoryRow) -> dict[str, Any]:
+    """Return the operator's category of a proposal, with those of its fields that the turn says."""
+    names = policy.extract.categories.get(item.category or "")
+    if names is None or item.category not in policy.categories:
+        return {}
+    said = turn["content"].casefold()
+    given = {name: item.details.get(name, "") for name in names}
+    return {
+        "category": item.category,
+        "metadata": {name: value for name, value in given.items() if value.casefold() in said},
+    }
 
 
 def _draft(engine: Engine, found: Checked, turn: MemoryRow) -> Draft:

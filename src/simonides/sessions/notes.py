@@ -6,16 +6,18 @@ from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import Outcome
 from simonides.core.record import Draft, Importance, Record, Source
-from simonides.core.results import Page
+from simonides.core.results import Buffer, Page
 from simonides.core.scope import Principal
 from simonides.core.validation import between, enum_member, text
+from simonides.prompt.lines import estimated_tokens
 from simonides.recall.lookup import MAX_LISTED
 from simonides.sessions.add import next_position, placed
-from simonides.storage.rows import record_of
+from simonides.sessions.summary import summarised
+from simonides.storage.rows import MemoryRow, record_of
 from simonides.write.candidate import candidate_of
 from simonides.write.gates import Turn
 from simonides.write.judge import judge
-from simonides.write.log import go_on, turns_of
+from simonides.write.log import go_on, last_part, turns_of
 from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import owner_turn
 
@@ -43,6 +45,38 @@ def note(
         outcome = decided(turn, placed(judged, position=position), vector)
         go_on(engine, tx, who, position, 1)
     return outcome
+
+
+def buffer(engine: Engine, who: Principal, *, max_tokens: int = 8_000) -> Buffer:
+    """Return what was said in the part that goes on: the oldest half summed up until it fits.
+
+    Raises:
+        InvalidInput: If the budget is out of range.
+    """
+    most, count = between("max_tokens", max_tokens, 100, 10**7), engine.tokens or estimated_tokens
+    with engine.db.read(who.owner) as connection:
+        part = last_part(connection, who)
+        is_over = part is None or part.status != "open"
+        turns = [] if part is None or is_over else turns_of(connection, who, part.data["first"])
+    said = [_message(turn) for turn in turns]
+    costs = [count(each["content"]) for each in said]
+    cut, summary = 0, list[dict[str, str]]()
+    while sum(costs[cut:], sum(count(each["content"]) for each in summary)) > most:
+        if cut == len(said) - 1:
+            break  # the last turn is never summed up
+        cut = min(cut + max((len(said) - cut) // 2, 1), len(said) - 1)
+        text, _ = summarised(turns[:cut], ())
+        summary = [{"role": "system", "content": f"Summary of {cut} earlier turns. {text}"}]
+    shown = (*summary, *said[cut:])
+    return Buffer(
+        messages=shown, tokens=sum(count(each["content"]) for each in shown), summed_up=cut,
+        pressure=sum(costs) / most,
+    )  # fmt: skip
+
+
+def _message(turn: MemoryRow) -> dict[str, str]:
+    speaker = f"{turn['speaker']}: " if turn["speaker"] else ""
+    return {"role": str(turn["role"]), "content": f"{speaker}{turn['content']}"}
 
 
 def messages(

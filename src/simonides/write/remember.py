@@ -79,7 +79,9 @@ def remember(
         size, turn_s = (len(rest), None) if atomic else (SLICE, TURN_S)
         for first in range(0, len(rest), size):
             outcomes += _write(engine, who, owner, rest[first : first + size], turn_s)
-    for outcome in outcomes:
+    for outcome, each in zip(outcomes, judged, strict=True):
+        if outcome.kind is OutcomeKind.HELD and each.candidate.policy.hygiene.second_look:
+            engine.worker.look(who, outcome.events[0].subject, each.candidate.content)
         if outcome.refused:
             reasons = ", ".join(outcome.reasons)
             _log.warning("write %s: %s", outcome.kind.value, reasons or "no reason")
