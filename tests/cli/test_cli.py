@@ -316,3 +316,24 @@ def test_a_refusal_is_said_listed_and_taken_back(ana: Run) -> None:
     assert len(ana("privacy", "list").out.splitlines()) == 1
     ana("add", "My boss is called Wilma.")
     assert "1" in ana("privacy", "forget", "my boss").out
+
+
+def test_a_session_is_noted_shown_and_ended(ana: Run) -> None:
+    of_monday = ("--session", "monday")
+    ana("add", "We agreed to paint the hall on 4 June. Never use the red paint.", *of_monday)
+    ana("add", "Lena lends us the ladder and the buckets for the hall, and she wants all of it back"
+        " at her place by Tuesday evening.",
+        *of_monday)  # fmt: skip
+    noted = ana("session", "note", "Paint code is RAL 1013", "--key", "paint",
+                "--importance", "high", *of_monday)  # fmt: skip
+    assert noted.code == 0
+    assert "user: We agreed" in ana("session", "buffer", *of_monday).out
+    assert "RAL 1013" in ana("session", "messages", *of_monday).out
+    ended = ana("session", "end", *of_monday)
+    assert ended.code == 0
+    assert "3 turns" in ended.out
+    assert "Lena lends us the ladder" in ended.out
+    assert ana("session", "end", *of_monday).code == 1
+    assert "monday  3 turns  ended" in ana("sessions").out
+    assert "RAL 1013" in ana("get", "paint").out
+    assert "Last conversation" in ana("digest", "hello", "--session", "tuesday").out

@@ -15,6 +15,8 @@ from simonides.core.record import Record
 from simonides.core.results import (
     AddReport,
     AuditReport,
+    Buffer,
+    Conversation,
     Digest,
     Explanation,
     Hit,
@@ -22,6 +24,7 @@ from simonides.core.results import (
     Recall,
     Receipt,
     Refusal,
+    SessionReport,
     TaskReport,
     Verification,
     Waiting,
@@ -89,6 +92,16 @@ def _lines(result: Any) -> Iterable[str]:
             *(line for each in kept for line in _of_memories(each)),
             f"removed: {result.removed}",
         ]
+    if isinstance(result, SessionReport):
+        made = [*result.extracted, *result.promoted]
+        summed = result.summary.record if result.summary is not None else None
+        return [
+            f"{result.entries} turns" + "".join(f", {reason}" for reason in result.reasons),
+            *map(_visible, summed.content.splitlines() if summed is not None else []),
+            *(line for each in made for line in _of_memories(each)),
+        ]
+    if isinstance(result, Buffer):
+        return [f"{each['role']}: {_visible(each['content'])}" for each in result.messages]
     if isinstance(result, Refusal):
         return [_item(result)]
     if isinstance(result, Mapping) and list(result) == ["prompt"]:
@@ -122,7 +135,7 @@ def _of_memories(result: Any) -> Iterable[str]:
         yield f"more: --cursor {result.next_cursor}"
 
 
-def _item(item: Record | Hit | Event | Grant | Refusal | Receipt | Waiting) -> str:
+def _item(item: Record | Hit | Event | Grant | Refusal | Receipt | Waiting | Conversation) -> str:
     match item:
         case Record():
             past = "" if item.is_current else f"  {item.status.value}"
@@ -140,6 +153,10 @@ def _item(item: Record | Hit | Event | Grant | Refusal | Receipt | Waiting) -> s
         case Receipt():
             about = _visible(item.about) or "(the start)"
             return f"{item.id[-8:]}  {item.at:%Y-%m-%d %H:%M}  {len(item.items)} lines  {about}"
+        case Conversation():
+            state = "open" if item.is_open else "ended"
+            last = f"{item.last:%Y-%m-%d %H:%M}"
+            return f"{_visible(item.name)}  {item.turns} turns  {state}  [{last}]"
         case Waiting():
             told = [_visible(item.said)] if item.said else [_record(side) for side in item.sides]
             return "\n    ".join((f"{item.id[-8:]}  {item.kind}  [{item.at:%Y-%m-%d}]", *told))
@@ -165,6 +182,10 @@ def _report(result: AddReport) -> Iterable[str]:
             yield f"  learned: {outcome.explanation}{about}"
         yield from (f"  ended: {_record(record)}" for record in line.ended)
         yield from (f"  {_visible(asked.answer)}" for asked in line.asked)
+    for outcome in result.extracted:
+        about = "" if outcome.record is None else f" {_record(outcome.record)}"
+        yield f"model: {outcome.explanation}{about}"
+    yield from (f"not read: {reason}" for reason in result.reasons)
 
 
 def _explanation(result: Explanation) -> Iterable[str]:
