@@ -56,7 +56,7 @@ CORRECTS = [
     ("location", "Hull", ["I live in Halifax.", "It is a quiet town.", "Sorry, I meant Hull."]),
     ("age", "43", ["I'm 34.", "Sorry, I meant 43."]),
     ("location", "Hull", ["I'm 34.", "I live in Halifax.", "I meant Hull."]),
-    ("channel", "Slack", ["Contact me by email.", "Use Slack instead of e-mail."]),
+    ("update_channel", "Slack", ["Contact me by email.", "Use Slack instead of e-mail."]),
     ("language", "English", ["Please answer in German.", "You can go back to English."]),
 ]
 

@@ -146,7 +146,8 @@ def _shows_channel(value: str, answer: str) -> bool:
 
 
 CHECKS: Checks = {
-    "language": _shows_language, "response_length": _shows_length, "channel": _shows_channel,
+    "language": _shows_language, "response_style": _shows_length,
+    "update_channel": _shows_channel,
 }  # fmt: skip
 """Effects that can be seen, by the one name of a key."""
 

@@ -13,11 +13,6 @@ from simonides.core.policy import Policy
 from simonides.core.record import Trust
 from simonides.core.results import Hit
 
-KEYS = {
-    "response_length": "response_style", "channel": "update_channel", "time_zone": "timezone",
-}  # fmt: skip
-"""Keys of facts that the policy's proposals know by another name."""
-
 MOST_WORDS = 30
 """Words of the request, and of the context, that an answer repeats; chosen to stay concise."""
 
@@ -33,7 +28,7 @@ _ASKS = re.compile(
 def propose(own: str, policy: Policy) -> dict[str, Any]:
     """Propose what a user's own words state under keys that may be proposed, as many as may be."""
     parts = [clause for sentence in sentences(own) for clause in clauses(sentence)]
-    found = [(KEYS.get(key := folded(s.key), key), s.value) for p in parts for s in slots_of(p)]
+    found = [(folded(slot.key), slot.value) for part in parts for slot in slots_of(part)]
     found += [("declared_tier", tier["about"].casefold()) for tier in _TIER.finditer(own)]
     known = {key: value for key, value in found if policy.proposals.category_of(key)}
     most = min(policy.proposals.max_items, policy.agent.capture_items)
@@ -55,8 +50,8 @@ def draft(
     kinds = {folded(key): value for key, value in own.items()}
     subject = _first_words(_ASKS.sub("", request.strip())) or "no details were given"
     said = [subject[0].upper() + subject[1:], _first_words(_MARKS.sub("", context))]
-    if "channel" in kinds:
-        said.append(f"Further updates follow by {kinds['channel']}")
+    if "update_channel" in kinds:
+        said.append(f"Further updates follow by {kinds['update_channel']}")
     lead = f"{PREFIX} " if kinds.get("language", "").casefold() in ("english", "en") else ""
     answer = (lead + " ".join(f"{part[: most // 4]}." for part in said if part))[:most]
     used = [key for key, value in own.items() if shows(key, value, answer, checks)]

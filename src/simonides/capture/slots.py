@@ -20,12 +20,12 @@ class Slot(NamedTuple):
 
 
 SINGLE = frozenset(
-    "name preferred_name pronouns location time_zone language tone response_length employer role"
-    " units channel birthday relationship age".split()
+    "name preferred_name pronouns location time_zone language tone response_style employer role"
+    " units update_channel birthday relationship age".split()
 )
 """Keys with one value at a time: a new value replaces the old."""
 
-MANNER = ("language", "tone", "response_length", "pronouns", "units")
+MANNER = ("language", "tone", "response_style", "pronouns", "units")
 """Keys that say how to answer: preferences, not facts."""
 
 PREDICATES = {"allergies": "allergic_to", "medication": "takes", "diet": "eats", "speaks": "speaks"}

@@ -141,7 +141,7 @@ MULTI_VALUED = tuple(
 PROPOSED_KEYS: Mapping[str, str] = {
     **dict.fromkeys(
         """
-        language response_style update_channel channel response_length response_format tone
+        language response_style update_channel response_format tone
         formality emoji
         theme color_preference units currency date_format time_format code_style
         programming_language editor diet notification_time meeting_time preferred_name pronouns

@@ -55,7 +55,7 @@ SPARED = ("constraint", "guard")
 
 STANDING = ("constraint", "rule", "guard")
 MANNER = (
-    "preferred_name", "name", "pronouns", "language", "tone", "response_length", "response_style",
+    "preferred_name", "name", "pronouns", "language", "tone", "response_style",
     "response_format", "spelling", "units",
 )  # fmt: skip
 """Categories and keys of what every prompt shows, besides what is pinned or critical."""

@@ -131,13 +131,16 @@ def ask_of(
     )  # fmt: skip
 
 
-def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Recall:
+def recall(
+    engine: Engine, who: Principal, /, query: str, *, facts_first: bool = True, **options: Any
+) -> Recall:
     """Return the memories that serve a query, best first, each with its reasons.
 
     Args:
         engine: The store.
         who: The reader.
         query: The text.
+        facts_first: Whether a fact stands before the turn that it was learned from.
         options: As for `ask_of`.
 
     Raises:
@@ -162,7 +165,7 @@ def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Rec
     if engine.embedder is not None and waiting:
         degraded = [*degraded, "vector_partly"]
         engine.worker.embed(reach.owner for reach in ask.reach)
-    hits = _facts_first(hits)
+    hits = _facts_first(hits) if facts_first else hits
     if engine.reranker is not None and not ask.is_past:
         hits, failed = _reranked(engine, ask.query, hits)
         degraded = [*degraded, *failed]

@@ -23,7 +23,7 @@ from simonides.text.changes import corrected
 from simonides.text.statement import read
 from simonides.write.gates import Turn
 
-ENDED_KEYS = ("employer", "role", "location", "relationship", "channel", "language", "units")
+ENDED_KEYS = ("employer", "role", "location", "relationship", "update_channel", "language", "units")
 """Keys of facts that can end without another value."""
 
 _OWN = re.compile(

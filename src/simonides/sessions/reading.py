@@ -166,7 +166,7 @@ def _understand(piece: Piece, most: int) -> int:
     return len(said)
 
 
-_RULED = (*MANNER, "channel", "preferred_name")
+_RULED = (*MANNER, "update_channel", "preferred_name")
 _LASTING = (Kind.RULE, Kind.PROHIBITION)
 _WITHDRAWS = (Kind.REFUSE, Kind.OFF_RECORD, Kind.FORGET, Kind.UNSAY)
 
