@@ -67,7 +67,7 @@ def test_a_hundred_turns_take_few_questions(model, ana, store):
         store.flush()
     session.end()
     assert len(model.asked) <= 6
-    assert sum(len(each.prompt) + len(each.instructions) for each in model.asked) / 4 <= 9_000 * 2
+    assert sum(len(each.prompt) + len(each.instructions) for each in model.asked) / 4 <= 9_000
 
 
 def test_the_model_sees_what_is_known_and_only_the_users_turns(model, ana):
@@ -81,7 +81,7 @@ def test_the_model_sees_what_is_known_and_only_the_users_turns(model, ana):
         wait=True,
     )
     [question] = model.asked
-    assert '"location": "Oslo"' in question.prompt
+    assert "location: Oslo" in question.prompt
     assert "Rex" not in question.prompt
     assert "secret tool" not in question.prompt
 

@@ -20,6 +20,7 @@ from simonides.core.policy import Policy
 from simonides.core.record import Draft, Source, id_text
 from simonides.core.scope import Principal
 from simonides.models.language import ModelFailed
+from simonides.sessions.summary import summarised
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, memory_row
@@ -34,8 +35,9 @@ from simonides.write.turn import owner_turn
 WAITING_TURNS, WAITING_CHARS = 20, 8_000
 """Turns, or characters in them, that are read at once without waiting for a quiet time; chosen."""
 
-MOST_CHARS, TURN_CHARS = 24_000, 6_000
-"""Characters of a question, and of a turn in it; chosen: 6,000 tokens."""
+MOST_CHARS, TURN_CHARS, ANSWER_CHARS = 24_000, 6_000, 300
+"""Characters of a question, of a user's turn and of an assistant's in it; chosen: 6,000 tokens, and
+that answers only tell what a user's turn is about."""
 
 EARLIER = 4
 """Turns before those that are read, for the context; chosen."""
@@ -83,11 +85,12 @@ def read_waiting(engine: Engine, who: Principal, id: bytes, *, sums_up: bool = F
                 return found
             turns = _waiting(connection, who, part)
             turns, has_more = _first(turns)
-            asked = _question(engine, who, connection, part, turns, sums_up and not has_more)
+            is_last = sums_up and not has_more
+            question = _question(engine, who, connection, part, turns, is_last)
         if not turns and not (sums_up and part.turns):
             return found
         try:
-            answer = _asked(engine, who, asked)
+            answer = _asked(engine, who, question, sums_up=is_last)
         except ModelFailed as error:
             _keep_failure(engine, who, part, error.reason)
             return found._replace(reasons=(*found.reasons, f"model:{error.reason}"))
@@ -132,7 +135,7 @@ def _first(turns: Sequence[MemoryRow]) -> tuple[list[MemoryRow], bool]:
     """Return as many turns as fit into a question, and whether more wait."""
     chars = 0
     for place, turn in enumerate(turns):
-        chars += min(len(turn["content"]), TURN_CHARS) + 40
+        chars += len(_line("0", turn))
         if chars > MOST_CHARS and place:
             return list(turns[:place]), True
     return list(turns), False
@@ -145,22 +148,33 @@ def _question(
     part: Part,
     turns: Sequence[MemoryRow],
     sums_up: bool,  # noqa: FBT001  one caller
-) -> dict[str, Any]:
-    """Return what the model is shown: date, allowed keys, what is known, turns."""
-    first = part.data["first"] if sums_up else part.data["read"] + 1 - EARLIER
-    earlier = turns_of(connection, who, max(first, 0), part.data["read"])
+) -> str:
+    """Return what the model is shown: date, allowed keys, what is known, turns, as lines."""
+    read = part.data["read"]
+    earlier = turns_of(
+        connection, who, max(part.data["first"] if sums_up else read + 1 - EARLIER, 0), read
+    )
+    told = [each for each in earlier if not each["origin"]]
+    before = [_line("-", each) for each in told]
+    if sums_up and told:  # of what it has read already, the end of the talk needs the gist
+        before = [summarised(told, ())[0]]
     keys = engine.policies.for_org(who.home.org).proposals.keys
-    return {
-        "date": f"{to_datetime(engine.clock.now_ms()):%Y-%m-%d}", "keys": sorted(keys),
-        "known": _known(connection, who),
-        "earlier": [_shown(each) for each in earlier if not each["origin"]],
-        "turns": [{"turn": place, **_shown(each)} for place, each in enumerate(turns)],
-        "summary_wanted": sums_up,
-    }  # fmt: skip
+    known = [f"{key}: {_flat(value)}" for key, value in _known(connection, who).items()]
+    return "\n".join([
+        f"date: {to_datetime(engine.clock.now_ms()):%Y-%m-%d}", f"keys: {' '.join(sorted(keys))}",
+        "known:", *known, "earlier:", *before, "turns:",
+        *(_line(str(place), each) for place, each in enumerate(turns)),
+    ])  # fmt: skip
 
 
-def _shown(turn: MemoryRow) -> dict[str, str]:
-    return {"who": turn["speaker"] or turn["role"], "text": turn["content"][:TURN_CHARS]}
+def _line(place: str, turn: MemoryRow) -> str:
+    """Return a turn as one line, so that no text of it can look like another line."""
+    most = TURN_CHARS if turn["role"] == "user" else ANSWER_CHARS
+    return f"{place} {_flat(turn['speaker'] or turn['role'])}: {_flat(turn['content'])[:most]}"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _known(connection: Connection, who: Principal) -> dict[str, str]:
@@ -169,7 +183,7 @@ def _known(connection: Connection, who: Principal) -> dict[str, str]:
     return dict(connection.rows(statements.KNOWN_KEYS, params))
 
 
-def _asked(engine: Engine, who: Principal, question: dict[str, Any]) -> Extraction:
+def _asked(engine: Engine, who: Principal, question: str, *, sums_up: bool) -> Extraction:
     """Ask the model, within what one user may cost a day.
 
     Raises:
@@ -182,15 +196,13 @@ def _asked(engine: Engine, who: Principal, question: dict[str, Any]) -> Extracti
         spent = connection.one(statements.COUNTED, params)
     if spent is not None and spent[0] >= most:
         raise ModelFailed("refused", f"{most} requests of this user today; the limit of a day")
-    wanted = question.pop("summary_wanted")
-    prompt = json.dumps(question, ensure_ascii=False)
     extract = engine.policies.for_org(who.home.org).extract
-    parts = [INSTRUCTIONS, extract.instructions, SUMMARY_PROMPT if wanted else ""]
+    parts = [INSTRUCTIONS, extract.instructions, SUMMARY_PROMPT if sums_up else ""]
     if extract.categories:
         named = {name: list(fields) for name, fields in extract.categories.items()}
         parts.insert(2, f"Set category, and details, where one fits: {json.dumps(named)}")
     instructions = "\n".join(filter(None, parts))
-    answer = engine.models.ask(instructions, prompt, Extraction)
+    answer = engine.models.ask(instructions, question, Extraction)
     with engine.db.write(who.owner) as connection:
         connection.run(statements.COUNT, {**params, "value": answer.calls})
     found = answer.output
