@@ -33,6 +33,7 @@ from simonides.models.embedder import Embedder, Reranker, TokenCounter
 from simonides.recall.journal import Journal
 from simonides.recall.view import IndexCache
 from simonides.sessions.end import end_begun, end_due
+from simonides.sessions.model import read_begun
 from simonides.sessions.second_look import look_again
 from simonides.storage.database import Database
 from simonides.storage.transaction import blake
@@ -183,12 +184,15 @@ class Store:
     def flush(self) -> None:
         """Do what waits: counts of reads, what the model has to read, sessions that are to end.
 
+        In the background this is done in time by itself; a model reads several turns at once then.
+
         Raises:
             StoreError: If it could not be written.
         """
         self._engine.journal.flush()
         with self._engine.db.running():
             self._engine.worker.flush()
+            read_begun(self._engine)
 
     def close(self) -> None:
         """Write what waits, wait some seconds for running calls, and let go of the database.

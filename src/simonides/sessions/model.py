@@ -101,6 +101,12 @@ def read_waiting(engine: Engine, who: Principal, id: bytes, *, sums_up: bool = F
     return found
 
 
+def read_begun(engine: Engine) -> None:
+    """Let the model read what waits in the conversations that this program began."""
+    for who in list(engine.worker.begun.values()) if engine.models is not None else ():
+        read_by_model(engine, who, wait=True)
+
+
 def read_by_model(engine: Engine, who: Principal, *, wait: bool) -> dict[str, Any]:
     """Let the model read what waits in a conversation, and return the fields of a report.
 
