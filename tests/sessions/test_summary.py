@@ -29,16 +29,17 @@ CASES = {
             (
                 "assistant",
                 None,
-                "I keep it private from now on, and I ask before anybody else gets it.",
+                "I keep it private, and I ask before anybody else gets it.",
             ),
             (
                 "user",
                 None,
-                "The party is on 14 June in Hall B and Zoe pays 300 euros for the band.",
+                "The party is on 14 June in Hall B and Zoe pays 300 euros for it.",
             ),
+            ("assistant", None, "That sounds lovely, and the friends of Zoe will surely like it."),
         ],
         ["Never share the guest list", "14 June in Hall B", "Zoe pays 300 euros"],
-        [],
+        ["lovely"],
     ),
     "praise of the other is no news": (
         [
@@ -53,7 +54,11 @@ CASES = {
     "a denial without its question is left out": (
         [
             ("user", "Ida", "The clinic moved my operation to 9 October."),
-            ("assistant", "Per", "Did the doctor find anything bad in the last scan?"),
+            (
+                "assistant",
+                "Per",
+                "Did the doctor find anything bad in the last scan that he made there?",
+            ),
             ("user", "Ida", "No, nothing bad showed up there."),
             (
                 "assistant",

@@ -1,8 +1,9 @@
 """What a part of a conversation comes to, in its own sentences: nothing in it is invented.
 
 First come prohibitions, rules and what was noted as important, then what was decided and what stays
-open, then the sentences that tell most: their words recur in the conversation, and they hold names,
-amounts or dates. They stand in the order in which they were said, each with its speaker.
+open, then the sentences that tell most: people say them of themselves, and they hold names, amounts
+or dates. Praise of the other, answers without their question and long answers of assistants count
+less. The sentences stand in the order in which they were said, each with its speaker.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _NEWS = frozenset(("decides", "ends", "changes"))
 _FIGURE = re.compile(r"\d")
 _NAME = re.compile(r"(?<=[\w,;] )(?!I\b|I')[A-Z][\w'-]+")
 _TAIL = re.compile(
-    r"(?i)^((?:i|we|my|our)\b[^?]*?), (?:(?:and|but|so) )*"
+    r"(?i)^(?=[^?]*\?$)((?:i|we|my|our)\b[^?]*?), (?:(?:and|but|so) )*"
     r"(?:can|could|would|should|do|does|is|how|what|why|any)\b[^?]*\?$"
 )
 _BOUND = re.compile(r"\b(?:must|never|don't|do not|at most|at least|only|no more than)\b", re.I)
@@ -80,14 +81,14 @@ def summarised(turns: Sequence[MemoryRow], binding: Collection[str]) -> tuple[st
 
     Args:
         turns: Of the user, of assistants and named speakers, oldest first.
-        binding: Texts of rules and facts that were learned from them: they must not be missed.
+        binding: Texts of rules and facts with a key that were learned from them: they must not be
+            missed.
     """
     lines = sorted(_weighed(turns, binding), key=lambda line: (-line.weight, len(line.text)))
-    finite = [line.weight for line in lines if line.weight < math.inf]
-    least = LEAST_SHARE * max(finite, default=0)
+    best = max((line.weight for line in lines if line.weight < math.inf), default=0)
     head = _head(turns)
     left, taken = MOST_CHARS - len(head), list[Line]()
-    for line in (line for line in lines if line.weight >= least):
+    for line in (line for line in lines if line.weight >= LEAST_SHARE * best):
         cost = len(_cut(line.text)) + len(_speaker(line.turn)) + 3
         if cost <= left and not any(_repeats(line, other) for other in taken):
             left -= cost
@@ -121,8 +122,8 @@ def _weighed(turns: Sequence[MemoryRow], binding: Collection[str]) -> Iterator[L
         often = math.fsum(math.log2(known[term]) for term in own) / math.sqrt(len(own) + 3)
         weight = min(often / 8, 0.5) + bool(_FIGURE.search(sentence)) + bool(names)
         weight += is_own + is_person + bool(found & _NEWS) + place / len(said) / 2
-        bound = ("remains" in found) + bool(_BOUND.search(plain))
-        weight = weight * 0.4 if is_reply else weight + bound
+        weight += 0 if is_reply else ("remains" in found) + bool(_BOUND.search(plain))
+        weight *= 0.3 if is_reply else 1.0
         if not is_user:
             weight /= math.sqrt(max(1, lengths[turn["id"]] / LONG))
         if sentence.rstrip("\"' ").endswith("?"):
@@ -133,6 +134,7 @@ def _weighed(turns: Sequence[MemoryRow], binding: Collection[str]) -> Iterator[L
         inside = [(at, at + len(text)) for text in learned if (at := sentence.find(text)) >= 0]
         if inside:
             sentence = sentence[min(inside)[0] : max(end for _, end in inside)]
+            own = frozenset(query_terms(sentence))
         yield Line(place, turn, sentence, own, weight)
 
 
