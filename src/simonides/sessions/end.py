@@ -24,7 +24,7 @@ from simonides.core.outcome import EventType, Outcome
 from simonides.core.record import SUMMARY, Draft, Importance, Source, id_text
 from simonides.core.results import SessionReport
 from simonides.core.scope import Principal, parse_scope
-from simonides.recall.index import OwnerIndex
+from simonides.recall.index import STANDING, OwnerIndex
 from simonides.sessions.model import read_waiting
 from simonides.sessions.summary import MOST_CHARS, is_substantive, summarised
 from simonides.storage import statements
@@ -239,7 +239,8 @@ class Ending:
         told = [each for each in self._turns if not _is_foreign(each)]
         if not is_substantive(told):
             return self._nothing
-        text, quoted = summarised(told, [row["quote"] or row["content"] for row in self._learned])
+        ruling = [row for row in self._learned if row["category"] in STANDING or row["key"]]
+        text, quoted = summarised(told, [row["quote"] or row["content"] for row in ruling])
         if self._by_model:
             text, quoted = f"{text.splitlines()[0]}\n{self._by_model}", told[-MOST_PARENTS:]
         now = self._engine.clock.now_ms()

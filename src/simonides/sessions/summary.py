@@ -1,8 +1,9 @@
 """What a part of a conversation comes to, in its own sentences: nothing in it is invented.
 
 First come prohibitions, rules and what was noted as important, then what was decided and what stays
-open, then the sentences that tell most: their words recur in the conversation, and they hold names,
-amounts or dates. They stand in the order in which they were said, each with its speaker.
+open, then the sentences that tell most: people say them of themselves, and they hold names, amounts
+or dates. Praise of the other, answers without their question and long answers of assistants count
+less. The sentences stand in the order in which they were said, each with its speaker.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from simonides.core.record import GAP, Importance
 from simonides.hygiene.injection import find_injection
 from simonides.storage.rows import MemoryRow
 from simonides.text.analyse import query_terms
-from simonides.text.changes import wordings_in
+from simonides.text.changes import search, wordings_in
 from simonides.text.statement import read
 
 MOST_CHARS, SENTENCE_CHARS = 1_200, 240
@@ -34,15 +35,21 @@ REPEATS = 0.6
 LEAST_TERMS = 3
 """Words of a sentence that tells something; chosen."""
 
+LONG = 4
+"""Sentences of an answer from which each of them tells less; chosen."""
+
+LEAST_SHARE = 0.35
+"""Least share of the greatest weight for which a sentence is worth a line; chosen."""
+
+_NEWS = frozenset(("decides", "ends", "changes"))
 _FIGURE = re.compile(r"\d")
 _NAME = re.compile(r"(?<=[\w,;] )(?!I\b|I')[A-Z][\w'-]+")
-_REACTION = re.compile(
-    r"(?:wow|whoa|woah|yep|yeah|yes|no|oh|haha|lol|thanks?|thank you|great|sure|good|nice|cool|hi"
-    r"|hey|hello|that's (?:so )?\w+|sounds|glad|congrat\w*|i'm here|what about you|how)\b",
-    re.IGNORECASE,
+_TAIL = re.compile(
+    r"(?i)^(?=[^?]*\?$)((?:i|we|my|our)\b[^?]*?), (?:(?:and|but|so) )*"
+    r"(?:can|could|would|should|do|does|is|how|what|why|any)\b[^?]*\?$"
 )
 _BOUND = re.compile(r"\b(?:must|never|don't|do not|at most|at least|only|no more than)\b", re.I)
-_MARKUP = re.compile(r"^\s*[<{|#`]|</?\w+>|```|\[shares ")
+_MARKUP = re.compile(r"^\s*[<{|#`]|</?\w+>|```|\[shares |[:(][*\s]*$|\s[\"“]$|^[\"”] ")
 
 
 class Line(NamedTuple):
@@ -74,12 +81,14 @@ def summarised(turns: Sequence[MemoryRow], binding: Collection[str]) -> tuple[st
 
     Args:
         turns: Of the user, of assistants and named speakers, oldest first.
-        binding: Texts of rules and facts that were learned from them: they must not be missed.
+        binding: Texts of rules and facts with a key that were learned from them: they must not be
+            missed.
     """
-    lines = sorted(_weighed(turns, binding), key=lambda line: (-line.weight, line.place))
+    lines = sorted(_weighed(turns, binding), key=lambda line: (-line.weight, len(line.text)))
+    best = max((line.weight for line in lines if line.weight < math.inf), default=0)
     head = _head(turns)
     left, taken = MOST_CHARS - len(head), list[Line]()
-    for line in lines:
+    for line in (line for line in lines if line.weight >= LEAST_SHARE * best):
         cost = len(_cut(line.text)) + len(_speaker(line.turn)) + 3
         if cost <= left and not any(_repeats(line, other) for other in taken):
             left -= cost
@@ -94,10 +103,11 @@ def summarised(turns: Sequence[MemoryRow], binding: Collection[str]) -> tuple[st
 
 
 def _weighed(turns: Sequence[MemoryRow], binding: Collection[str]) -> Iterator[Line]:
-    said = [(turn, sentence) for turn in turns for sentence in sentences(turn["content"])]
+    said = [(turn, _TAIL.sub(r"\1", each)) for turn in turns for each in sentences(turn["content"])]
     speakers = {str(turn["speaker"]) for turn in turns}
     terms = [frozenset(query_terms(sentence)) for _, sentence in said]
     known = Counter(term for each in terms for term in each)
+    lengths = Counter(turn["id"] for turn, _ in said)
     for place, ((turn, sentence), own) in enumerate(zip(said, terms, strict=True)):
         is_user, is_last = turn["role"] == "user", turn is turns[-1]
         names = set(_NAME.findall(sentence)) - speakers
@@ -105,22 +115,32 @@ def _weighed(turns: Sequence[MemoryRow], binding: Collection[str]) -> Iterator[L
             continue
         if not is_user and find_injection(sentence):
             continue
-        found = wordings_in(sentence)
+        found, plain = wordings_in(sentence), sentence.replace("’", "'")
+        is_person = is_user or bool(turn["speaker"])
+        is_own = is_person and bool(search("own", plain))
+        is_reply = "replies" in found or ("reacts" in found and not is_own)
         often = math.fsum(math.log2(known[term]) for term in own) / math.sqrt(len(own) + 3)
-        weight = min(often / 4, 1) + bool(_FIGURE.search(sentence)) + bool(names) + is_user
-        weight += ("decides" in found) + ("remains" in found) + bool(_BOUND.search(sentence))
-        weight *= 0.4 if _REACTION.match(sentence) else 1.0
+        weight = min(often / 8, 0.5) + bool(_FIGURE.search(sentence)) + bool(names)
+        weight += is_own + is_person + bool(found & _NEWS) + place / len(said) / 2
+        weight += 0 if is_reply else ("remains" in found) + bool(_BOUND.search(plain))
+        weight *= 0.3 if is_reply else 1.0
+        if not is_user:
+            weight /= math.sqrt(max(1, lengths[turn["id"]] / LONG))
         if sentence.rstrip("\"' ").endswith("?"):
-            weight *= 3 if is_last else 0.4  # the last one stays open
-        is_binding = is_user and any(sentence in text or text in sentence for text in binding)
-        if is_binding or turn["importance"] != Importance.NORMAL:
+            weight = weight + 2 if is_last else weight * 0.4  # the last one stays open
+        learned = [text for text in binding if is_user and (sentence in text or text in sentence)]
+        if learned or turn["importance"] != Importance.NORMAL:
             weight = math.inf
+        inside = [(at, at + len(text)) for text in learned if (at := sentence.find(text)) >= 0]
+        if inside:
+            sentence = sentence[min(inside)[0] : max(end for _, end in inside)]
+            own = frozenset(query_terms(sentence))
         yield Line(place, turn, sentence, own, weight)
 
 
 def _repeats(line: Line, other: Line) -> bool:
     """Whether a sentence says nothing that another one does not say, figures and denials too."""
-    if len(line.terms & other.terms) < REPEATS * len(line.terms):
+    if len(line.terms & other.terms) < len(line.terms) * (REPEATS if line.weight < math.inf else 1):
         return False
     new = line.terms - other.terms
     is_same = read(line.text).is_negated == read(other.text).is_negated
