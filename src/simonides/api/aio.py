@@ -1165,6 +1165,8 @@ class AsyncStore:
     async def flush(self) -> None:
         """Do what waits: counts of reads, what the model has to read, sessions that are to end.
 
+        In the background this is done in time by itself; a model reads several turns at once then.
+
         Raises:
             StoreError: If it could not be written.
         """
