@@ -27,7 +27,7 @@ class Worker:
     run in `flush`.
 
     Attributes:
-        due: Does what time has made due.
+        due: Does some of what time has made due; returns whether more may be.
         embeds: Gives an owner's memories the vectors that they lack.
         begun: Conversations that this program began, by owner and name: the principal of each.
     """
@@ -39,7 +39,7 @@ class Worker:
             timed: Whether a thread runs the jobs.
         """
         self._timed = timed
-        self.due: Job | None = None
+        self.due: Callable[[], bool] | None = None
         self.embeds: Callable[[str], object] | None = None
         self.begun: dict[tuple[str, str], Principal]
         self.after_fork()
@@ -90,8 +90,8 @@ class Worker:
         with self._works:
             while (job := self._next()) is not None:
                 job()
-            if self.due is not None:
-                self.due()
+            while self.due is not None and self.due() and not self._closed:
+                pass
 
     def close(self) -> None:
         """End the thread, and run the jobs that no other process would find."""

@@ -26,7 +26,16 @@ from simonides.write import queue
 from simonides.write.candidate import candidate_of, draft_fields
 from simonides.write.gates import Turn
 from simonides.write.judge import Commit, Drop, Judgement, judge
-from simonides.write.log import Part, keep, last_of, last_part, part_of, read_job, turns_of
+from simonides.write.log import (
+    Part,
+    keep,
+    last_of,
+    last_part,
+    name_of,
+    part_of,
+    read_job,
+    turns_of,
+)  # fmt: skip
 from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import owner_turn
 
@@ -229,7 +238,7 @@ def _stored(
         days = engine.policies.for_org(who.home.org).gates.review_days
         for draft, why in held:
             data = {"draft": draft, "reasons": why, "by": f"model {_name(engine)}"}
-            session = who.conversation if SUPPORTABLE.issuperset(why) else None
+            session = name_of(who) if SUPPORTABLE.issuperset(why) else None
             queue.put(tx, "held", data, days=days, session=session)
         last = max((turn["position"] for turn in turns), default=now.data["read"])
         data = {key: value for key, value in now.data.items() if key != "failed"}
@@ -263,8 +272,10 @@ def _is_older(connection: Connection, judged: Judgement) -> bool:
 
 def _keep_failure(engine: Engine, who: Principal, part: Part, reason: str) -> None:
     """Note that the turns are not read, and when they are read again."""
-    with engine.db.write(who.owner) as connection:
-        keep(connection, who.owner, part.id, {**part.data, "failed": reason})
+    with owner_turn(engine, who.owner, who.name) as (tx, _):
+        now = part_of(tx.connection, who.owner, part.id)
+        if now is not None:
+            keep(tx.connection, who.owner, part.id, {**now.data, "failed": reason})
         at = engine.clock.now_ms() + RETRY_MS
         due = {"owner": who.owner, "at": at, "job": read_job(part.id)}
-        connection.run(statements.SET_DUE, due)
+        tx.connection.run(statements.SET_DUE, due)
