@@ -6,6 +6,7 @@ import pytest
 
 import simonides
 from simonides import ConfigurationError, Settings
+from simonides.sessions.end import Ending
 from simonides.testing import ManualClock, ScriptedModel
 
 SAID = "My home these days is Porto."
@@ -112,6 +113,31 @@ def test_what_the_model_holds_is_promoted_by_support(model, ana):
     model.then(NOTHING)
     report = session.end()
     assert [each.done for each in report.promoted] == [True]
+    assert not ana.pending.list()
+
+
+@pytest.mark.parametrize("act", ["reject", "forget"])
+def test_what_was_rejected_or_forgotten_meanwhile_is_not_promoted(model, ana, monkeypatch, act):
+    session = ana.session("monday")
+    held = {"value": "prefers trains to planes", "quote": "I took the train again",
+            "decision": "hold", "kind": "preference"}  # fmt: skip
+    model.then({"items": [held]}, NOTHING)
+    session.add("I took the train again because planes tire me.", wait=True)
+    session.add(["Trains beat planes for me, as always.", "I say it again: planes, no; trains."])
+    [waiting] = ana.pending.list()
+    prepare = Ending.prepare
+
+    def prepared(self, step):
+        if act == "forget" and step == "promoted":
+            ana.forget(session.messages()[0])
+        effect = prepare(self, step)
+        if act == "reject" and step == "promoted":
+            ana.pending.reject(waiting.id)
+        return effect
+
+    monkeypatch.setattr(Ending, "prepare", prepared)
+    session.end()
+    assert not any("prefers trains" in each.content for each in ana.list())
     assert not ana.pending.list()
 
 

@@ -126,7 +126,10 @@ class Said:
 
 def _resent(engine: Engine, who: Principal, session: str, said: Sequence[Said]) -> int:
     """Return how many messages at the beginning repeat the end of the conversation."""
-    params = {"owner": who.owner, "session": session, "limit": LOOKED_BACK}
+    params = {
+        "owner": who.owner, "session": session, "limit": LOOKED_BACK,
+        "task": who.home.task or "", "purpose": who.purpose or "",
+    }  # fmt: skip
     with engine.db.read(who.owner) as connection:
         log = connection.rows(statements.LAST_TURNS, params)[::-1]
     if not log:

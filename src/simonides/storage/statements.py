@@ -130,6 +130,7 @@ WHERE owner = :owner AND session = :session AND position = :position AND known_t
 LAST_TURNS = """
 SELECT hash, message_id, role, position FROM memories
 WHERE owner = :owner AND session = :session AND position IS NOT NULL AND known_to IS NULL
+  AND COALESCE(task, '') = :task AND COALESCE(purpose, '') = :purpose
 ORDER BY position DESC LIMIT :limit"""
 
 KNOWN_KEYS = """
