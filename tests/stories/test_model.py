@@ -163,6 +163,25 @@ def test_a_summary_of_the_model_is_kept_as_far_as_the_turns_support_it(model, an
     assert "77" not in said
 
 
+def test_what_is_forgotten_while_the_model_reads_is_not_learned(model, ana):
+    session = ana.session("kitchen")
+    session.add(["We talk about the kitchen, which gets blue tiles and an oak floor. " * 3,
+                 "It must be ready by 12 May and cost at most 9,000 euros.", SAID])  # fmt: skip
+    summary = "The kitchen is to be ready by 12 May. The kitchen gets blue tiles and an oak floor."
+
+    def answer(_):
+        for turn in session.messages()[1:]:
+            ana.forget(turn)
+        return {"items": [{**PORTO["items"][0], "turn": 2}], "summary": summary}
+
+    model.then(answer)
+    report = session.end()
+    assert "proposal:no_such_turn" in report.reasons
+    known = " ".join(each.content for each in ana.list())
+    assert "12 May" not in known
+    assert "Porto" not in known
+
+
 @pytest.mark.parametrize("answers", [[OSError("cut")], ["no {"] * 2, [{"items": 7}] * 2, [""] * 2])
 def test_a_failing_model_loses_no_turn(model, ana, answers):
     model.then(*answers)

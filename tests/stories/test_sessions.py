@@ -144,6 +144,20 @@ def test_an_old_summary_is_shown_at_the_beginning_only(monday, ana, clock):
     assert last(ana.session("later").digest("Lisbon hotel"))
 
 
+def test_an_old_summary_is_returned_by_nothing_else(monday, ana, clock):
+    id = monday.end().summary.record.id
+    clock.advance(days=31)
+    wanted = {"category": "session_summary"}
+    assert not ana.list(filter=wanted)
+    assert not ana.recall("Lisbon hotel", filter=wanted)
+    later = ana.session("later")
+    later.add("Hello again.")
+    task = ana.task("Book a hotel in Lisbon", name="book")
+    shown = [later.digest("Lisbon hotel"), ana.profile()]
+    assert not any(id in item.ids for digest in shown for item in digest.items)
+    assert "Last conversation" not in task.prompt()
+
+
 def test_what_was_forgotten_leaves_the_summary(monday, ana):
     monday.end()
     [turn] = [each for each in monday.messages() if "badges" in each.content]

@@ -253,9 +253,10 @@ class Ending:
         """Let the model read what is left, and sum it up; what it stores, it stores itself."""
         told = [each for each in self._turns if not _is_foreign(each)]
         found = read_waiting(self._engine, self._who, self._part.id, sums_up=is_substantive(told))
-        self._by_model = supported_summary(found.summary, [t["content"] for t in told], MOST_CHARS)
         self._said(extracted=found.outcomes, reasons=found.reasons)
-        self._read()
+        self._read()  # something may be forgotten while the model reads
+        said = [each["content"] for each in self._turns if not _is_foreign(each)]
+        self._by_model = supported_summary(found.summary, said, MOST_CHARS)
         return self._nothing
 
     def _summary(self) -> Effect:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from simonides.capture.proposals import INSTRUCTIONS, Checked, Extraction, checked
 from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.engine import Engine
+from simonides.core.errors import NotFound
 from simonides.core.outcome import Outcome
 from simonides.core.record import Draft, Source, id_text
 from simonides.core.scope import Principal
@@ -219,7 +220,12 @@ def _stored(
         if found.decision == "drop":
             reasons += [f"proposal:{reason}" for reason in found.reasons]
             continue
-        made = judge(candidate_of(engine, who, _draft(engine, found, turn)), by_model=True)
+        try:
+            candidate = candidate_of(engine, who, _draft(engine, found, turn))
+        except NotFound:  # forgotten while the model was reading
+            reasons.append("proposal:no_such_turn")
+            continue
+        made = judge(candidate, by_model=True)
         if found.decision == "commit" or isinstance(made, Drop):
             judged.append(made)
         else:
