@@ -85,24 +85,45 @@ def write_until_sigterm(store):
 
 
 def end_until_killed(store):
-    """Die before a commit of the end of a conversation, or after it: by an even or odd count."""
-    session, write, left = converse(store, USER), store._engine.db.write, [COUNT]
+    """End conversations in processes that are killed meanwhile; say how each of them died."""
+    for n in range(COUNT):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                die_in_end(n)
+            finally:
+                os._exit(1)
+        _, status = os.waitpid(pid, 0)
+        say(n, os.WTERMSIG(status))
+        sys.stdin.readline()
+
+
+def die_in_end(n):
+    """Die after a random time, or before a commit or after it; an end has six of them."""
+    store = opened()
+    session, write, left = converse(store, f"user{n}"), store._engine.db.write, [n // 2 * 5 % 12]
 
     def die():
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def count_down():
         left[0] -= 1
         if left[0] < 0:
-            os.kill(os.getpid(), signal.SIGKILL)
+            die()
 
     @contextlib.contextmanager
     def counted(owner):
         with write(owner) as connection:
             yield connection
-            die()
-        die()
+            count_down()
+        count_down()
 
-    store._engine.db.write = counted
-    say("ending")
+    if n % 2:
+        threading.Timer(random.Random(n).uniform(0, 0.04), die).start()
+    else:
+        store._engine.db.write = counted
     session.end()
+    signal.pause()
 
 
 def end_by_threads(store):

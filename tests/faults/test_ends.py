@@ -1,7 +1,7 @@
 """Conversations whose end is killed, or taken by several at once, end once and whole."""
 
 import itertools
-import random
+import signal
 import threading
 import time
 from datetime import UTC, datetime
@@ -14,10 +14,9 @@ from simonides.life import worker
 from simonides.testing import ManualClock
 from simonides.write.log import parts
 
-KILLS = 3 if FAULTS == 1 else 6 * FAULTS
-"""Of each test; `make faults` makes 240."""
-COMMITS = 6
-"""The end begins, and takes five steps."""
+KILLS = 6 if FAULTS == 1 else 12 * FAULTS
+"""At a commit and at random in turn; 24 are before and after each of six commits."""
+
 ROUNDS = FAULTS
 TURNS = 20 * FAULTS
 DUE = 100 * FAULTS
@@ -51,7 +50,7 @@ def taken_up(place, seed):
     """Let a conversation end that another process began to end: by a call, or by a quiet time."""
     clock = ManualClock(datetime.now(UTC))
     with place(embedder="none", clock=clock) as store:
-        if (seed + seed // (2 * COMMITS)) % 2:
+        if (seed // 2 + seed // 24) % 2:
             store.memory(user=f"user{seed}").session("monday").end()
         else:
             clock.advance(minutes=30)
@@ -61,27 +60,17 @@ def taken_up(place, seed):
 
 @shared
 def test_an_end_that_is_killed_anywhere_is_taken_up(place):
-    dice = random.Random(7)
-    for seed in range(KILLS):
-        process = child("end_until_killed", place, seed, count=2 * COMMITS)
-        try:
-            first = read_line(process)
-            time.sleep(dice.uniform(0, 0.04))
-        finally:
-            process.kill()
-        _, errors = process.communicate(timeout=PATIENCE_S)
-        assert (first, errors) == ("ending\n", "")
-        taken_up(place, seed)
-    check(place, [])
-
-
-@shared
-def test_an_end_that_is_killed_at_a_commit_is_taken_up(place):
-    for seed in range(KILLS):
-        process = child("end_until_killed", place, seed, seed * 5 % (2 * COMMITS))
-        out, errors = process.communicate(timeout=PATIENCE_S)
-        assert (out, errors) == ("ending\n", "")
-        taken_up(place, seed)
+    """By a call, or by a quiet time: one after the other for each place of the death."""
+    process = child("end_until_killed", place, count=KILLS)
+    try:
+        for seed in range(KILLS):
+            assert read_line(process) == f"{seed} {signal.SIGKILL:d}\n"
+            taken_up(place, seed)
+            process.stdin.write("\n")
+            process.stdin.flush()
+        assert process.communicate(timeout=PATIENCE_S) == ("", "")
+    finally:
+        process.kill()
     check(place, [])
 
 
