@@ -3,17 +3,22 @@
 It prints a line after each acknowledged write: the owner's user, the id, the text.
 """
 
+import contextlib
 import ctypes
+import os
 import random
 import signal
 import sys
 import threading
 import time
 
+from harness import AUDIT_KEY, converse, crowd
+
 import simonides
 
 WORK, TARGET, KEY, SEED, COUNT = *sys.argv[1:4], int(sys.argv[4]), int(sys.argv[5])
-AUDIT_KEY = "kept elsewhere"
+USER = f"user{SEED}"
+"""Each seed has its own user, in works that hold a conversation."""
 
 
 def opened(**settings):
@@ -77,6 +82,76 @@ def write_until_sigterm(store):
             continue
         say(f"user{n % 2}", outcome.record.id)
         memory.recall("fact")
+
+
+def end_until_killed(store):
+    """End conversations in processes that are killed meanwhile; say how each of them died."""
+    for n in range(COUNT):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                die_in_end(n)
+            finally:
+                os._exit(1)
+        _, status = os.waitpid(pid, 0)
+        say(n, os.WTERMSIG(status))
+        sys.stdin.readline()
+
+
+def die_in_end(n):
+    """Die after a random time, or before a commit or after it; an end has six of them."""
+    store = opened()
+    session, write, left = converse(store, f"user{n}"), store._engine.db.write, [n // 2 * 5 % 12]
+
+    def die():
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def count_down():
+        left[0] -= 1
+        if left[0] < 0:
+            die()
+
+    @contextlib.contextmanager
+    def counted(owner):
+        with write(owner) as connection:
+            yield connection
+            count_down()
+        count_down()
+
+    if n % 2:
+        threading.Timer(random.Random(n).uniform(0, 0.04), die).start()
+    else:
+        store._engine.db.write = counted
+    session.end()
+    signal.pause()
+
+
+def end_by_threads(store):
+    """End a conversation with several threads, beginning when the parent says so."""
+    say("ready")
+    sys.stdin.readline()
+    crowd(4, lambda _: store.memory(user=USER).session("monday").end())
+
+
+def talk(store):
+    """Say one thing after the other in a conversation."""
+    session = store.memory(user=USER).session("monday")
+    for n in range(COUNT):
+        session.add(f"We decided on {n} that number {n} is painted blue, and number {n + 1} red.")
+        say("said", n)
+
+
+def fork(store):
+    """Fork in a conversation; the child closes the store, and the conversation goes on."""
+    session = converse(store, USER)
+    pid = os.fork()
+    if pid == 0:
+        store.close()
+        os._exit(0)
+    os.waitpid(pid, 0)
+    session.add("One more thing.")
+    [found] = store.memory(user=USER).sessions()
+    say(found.parts, found.is_open)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -186,7 +261,10 @@ def by_thread(store):
 
 
 if __name__ == "__main__":
-    works = (overwrite, write, write_until_sigterm, by_signal, by_thread)
+    works = (
+        overwrite, write, write_until_sigterm, by_signal, by_thread, end_until_killed,
+        end_by_threads, talk, fork,
+    )  # fmt: skip
     chosen = {work.__name__: work for work in works}[WORK]
     with opened(busy_timeout_s=20) as opened_store:
         chosen(opened_store)

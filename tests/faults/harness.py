@@ -59,6 +59,18 @@ def check(place, written):
     return waited
 
 
+def converse(store, user):
+    """Hold a conversation that is worth a summary, a memory and the removal of tools' results."""
+    session = store.memory(user=user).session("monday")
+    session.note("The booking reference is 88123", key="booking", importance="critical")
+    for text in (
+        "Never deploy on Fridays. We decided to fly to Lisbon on 12 May, early in the morning.",
+        "Marta brings 14 badges. Pedro pays the deposit of 800 euros. Ann books a table for four.",
+    ):
+        session.add([text, {"role": "tool", "content": "hotels: Avenida, Rossio Plaza"}])
+    return session
+
+
 def crowd(count, work):
     """Run ``work(n)`` in so many threads, and raise the first error of any."""
     errors = []

@@ -14,6 +14,7 @@ FUNCTIONS = {
     "page": [(table,) for table in statements.TABLES],
     "replace": [("tasks",)],
     "ended_of": [(1,), (4,)],
+    "learned_from": [(1,), (4,)],
     "by_ids": [(1,), (4,)],
     "last_reads": [(2,)],
     "reads_of": [(1,), (4,)],

@@ -6,6 +6,7 @@ import pytest
 
 import simonides
 from simonides import ConfigurationError, Settings
+from simonides.sessions.end import Ending
 from simonides.testing import ManualClock, ScriptedModel
 
 SAID = "My home these days is Porto."
@@ -124,6 +125,31 @@ def test_what_the_model_holds_is_promoted_by_support(model, ana):
     assert not ana.pending.list()
 
 
+@pytest.mark.parametrize("act", ["reject", "forget"])
+def test_what_was_rejected_or_forgotten_meanwhile_is_not_promoted(model, ana, monkeypatch, act):
+    session = ana.session("monday")
+    held = {"value": "prefers trains to planes", "quote": "I took the train again",
+            "decision": "hold", "kind": "preference"}  # fmt: skip
+    model.then({"items": [held]}, NOTHING)
+    session.add("I took the train again because planes tire me.", wait=True)
+    session.add(["Trains beat planes for me, as always.", "I say it again: planes, no; trains."])
+    [waiting] = ana.pending.list()
+    prepare = Ending.prepare
+
+    def prepared(self, step):
+        if act == "forget" and step == "promoted":
+            ana.forget(session.messages()[0])
+        effect = prepare(self, step)
+        if act == "reject" and step == "promoted":
+            ana.pending.reject(waiting.id)
+        return effect
+
+    monkeypatch.setattr(Ending, "prepare", prepared)
+    session.end()
+    assert not any("prefers trains" in each.content for each in ana.list())
+    assert not ana.pending.list()
+
+
 def test_what_found_no_support_is_dropped_at_the_end(model, ana):
     session = ana.session("monday")
     held = {"value": "prefers trains to planes", "quote": "I took the train again",
@@ -144,6 +170,25 @@ def test_a_summary_of_the_model_is_kept_as_far_as_the_turns_support_it(model, an
     assert "12 May" in said
     assert "Bob" not in said
     assert "77" not in said
+
+
+def test_what_is_forgotten_while_the_model_reads_is_not_learned(model, ana):
+    session = ana.session("kitchen")
+    session.add(["We talk about the kitchen, which gets blue tiles and an oak floor. " * 3,
+                 "It must be ready by 12 May and cost at most 9,000 euros.", SAID])  # fmt: skip
+    summary = "The kitchen is to be ready by 12 May. The kitchen gets blue tiles and an oak floor."
+
+    def answer(_):
+        for turn in session.messages()[1:]:
+            ana.forget(turn)
+        return {"items": [{**PORTO["items"][0], "turn": 2}], "summary": summary}
+
+    model.then(answer)
+    report = session.end()
+    assert "proposal:no_such_turn" in report.reasons
+    known = " ".join(each.content for each in ana.list())
+    assert "12 May" not in known
+    assert "Porto" not in known
 
 
 @pytest.mark.parametrize("answers", [[OSError("cut")], ["no {"] * 2, [{"items": 7}] * 2, [""] * 2])

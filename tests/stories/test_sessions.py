@@ -51,9 +51,10 @@ def test_a_summary_says_nothing_that_was_not_said(monday):
     assert all(line.split(": ", 1)[1] in whole for line in lines)
 
 
-def test_a_few_words_are_not_summed_up(ana):
+@pytest.mark.parametrize("said", [["Hello there"], ["Ok. Yes. No. " * 10, "Fine. Well. " * 10]])
+def test_a_few_words_are_not_summed_up(ana, said):
     session = ana.session("short")
-    session.add("Hello there")
+    session.add(said)
     report = session.end()
     assert report
     assert report.summary is None
@@ -143,6 +144,20 @@ def test_an_old_summary_is_shown_at_the_beginning_only(monday, ana, clock):
     assert last(ana.session("later").digest("Lisbon hotel"))
 
 
+def test_an_old_summary_is_returned_by_nothing_else(monday, ana, clock):
+    id = monday.end().summary.record.id
+    clock.advance(days=31)
+    wanted = {"category": "session_summary"}
+    assert not ana.list(filter=wanted)
+    assert not ana.recall("Lisbon hotel", filter=wanted)
+    later = ana.session("later")
+    later.add("Hello again.")
+    task = ana.task("Book a hotel in Lisbon", name="book")
+    shown = [later.digest("Lisbon hotel"), ana.profile()]
+    assert not any(id in item.ids for digest in shown for item in digest.items)
+    assert "Last conversation" not in task.prompt()
+
+
 def test_what_was_forgotten_leaves_the_summary(monday, ana):
     monday.end()
     [turn] = [each for each in monday.messages() if "badges" in each.content]
@@ -216,6 +231,116 @@ def test_a_killed_end_goes_on_where_it_stood(monday, ana, monkeypatch, step, mom
     assert not any(each.role == "tool" for each in monday.messages())
     assert not ana.sessions()[0].is_open
     assert ana.audit.verify()
+
+
+@pytest.mark.parametrize("step", ends.STEPS[1:])
+def test_a_killed_idle_end_is_taken_up_later(monday, ana, store, clock, monkeypatch, step):
+    take = ends.Ending.take
+
+    def killed(self, tx, taken):
+        if taken == step:
+            raise KeyboardInterrupt
+        return take(self, tx, taken)
+
+    clock.advance(minutes=21)
+    with monkeypatch.context() as patched:
+        patched.setattr(ends.Ending, "take", killed)
+        with pytest.raises(KeyboardInterrupt):
+            store.flush()
+    clock.advance(minutes=11)
+    store.flush()
+    assert len(summaries(ana)) == 1
+    assert not ana.sessions()[0].is_open
+    assert not any(each.role == "tool" for each in monday.messages())
+
+
+def test_the_killed_end_of_an_earlier_part_is_taken_up(monday, ana, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(ends.Ending, "take", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            monday.end()
+    monday.add("I am back.")
+    assert not monday.checkpoint().promoted
+    monday.end()
+    assert len(summaries(ana)) == 1
+    assert [each.role for each in monday.messages()] == [
+        "user",
+        "assistant",
+        "user",
+        "user",
+        "user",
+    ]
+
+
+def test_what_is_said_at_the_last_moment_puts_the_end_off(monday, ana, store, clock, monkeypatch):
+    clock.advance(minutes=20, seconds=1)
+    end_idle = ends.end_idle
+
+    def late(*args):
+        clock.advance(seconds=-2)
+        monday.add("One more thing.")
+        end_idle(*args)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ends, "end_idle", late)
+        store.flush()
+    assert ana.sessions()[0].is_open
+    clock.advance(minutes=21)
+    store.flush()
+    assert len(summaries(ana)) == 1
+    assert not ana.sessions()[0].is_open
+
+
+def during(monkeypatch, step, act):
+    """Do something between the preparation of a step and its transaction."""
+    prepare, done = ends.Ending.prepare, []
+
+    def prepared(self, taken):
+        effect = prepare(self, taken)
+        if taken == step and not done:
+            done.append(act())
+        return effect
+
+    monkeypatch.setattr(ends.Ending, "prepare", prepared)
+
+
+@pytest.mark.parametrize("step", ends.STEPS[1:])
+@pytest.mark.parametrize("way", ["turn", "clause", "note"])
+def test_what_is_forgotten_during_the_end_is_nowhere(monday, ana, monkeypatch, step, way):
+    monday.note("The booking reference is 88123", key="booking", importance="high")
+    gone = {"turn": "badges", "clause": "badges", "note": "88123"}[way]
+    [turn] = [each for each in monday.messages() if gone in each.content]
+    forget = {"clause": lambda: ana.privacy.forget("badges")}.get(way, lambda: ana.forget(turn))
+    during(monkeypatch, step, forget)
+    monday.end()
+    assert not any(gone in each.content for each in ana.list(limit=1000))
+    if way == "clause":
+        assert any("800 euros" in each.content for each in monday.messages())
+    if step in ("extracted", "summarised"):
+        [summary] = summaries(ana)
+        assert "Lisbon" in summary.content
+    assert not ana.sessions()[0].is_open
+    assert ana.audit.verify()
+
+
+def test_conversations_of_one_name_for_a_task_or_a_purpose_end_apart(store, clock):
+    places = [{}, {"purpose": "billing"}, {"task": "billing"}]
+    memories = [store.memory(user="ana", **place) for place in places]
+    memories.append(store.memory(user="ana"))
+    names = ["monday", "monday", "monday", "monday for billing"]
+    for memory, name in zip(memories, names, strict=True):
+        memory.session(name).add(TALK)
+    clock.advance(minutes=21)
+    store.flush()
+    for memory, name in zip(memories, names, strict=True):
+        assert not any(each.role == "tool" for each in memory.session(name).messages())
+        assert {each.parts for each in memory.sessions()} == {1}
+    assert [len(summaries(memory)) for memory in memories] == [2, 3, 2, 2]
+
+
+def test_a_note_with_an_impossible_key_is_refused_at_once(ana):
+    with pytest.raises(simonides.InvalidInput, match="key"):
+        ana.session("monday").note("The reference is 88123", key="no key!", importance="high")
 
 
 def test_several_workers_end_a_session_once(open_store, monday, ana):

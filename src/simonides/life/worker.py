@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 TICK_S = 15.0
 """How often the thread looks for work that time has made due; chosen."""
 
+QUIET_S, MOST_WAITS = 0.05, 20
+"""Time without new work after which the thread begins, and how often it waits for that; chosen: it
+does not compete with a program that sends one request after the other."""
+
 CLOSE_WAIT_S = 10.0
 """How long closing waits for a job that runs; chosen."""
 
@@ -27,7 +31,7 @@ class Worker:
     run in `flush`.
 
     Attributes:
-        due: Does what time has made due.
+        due: Does some of what time has made due; returns whether more may be.
         looks: Looks again at a held text, by principal, id of the entry, and text.
         embeds: Gives an owner's memories the vectors that they lack.
         begun: Conversations that this program began, by owner and name: the principal of each.
@@ -40,7 +44,7 @@ class Worker:
             timed: Whether a thread runs the jobs.
         """
         self._timed = timed
-        self.due: Job | None = None
+        self.due: Callable[[], bool] | None = None
         self.embeds: Callable[[str], object] | None = None
         self.looks: Callable[[Principal, str, str], object] | None = None
         self.begun: dict[tuple[str, str], Principal]
@@ -97,8 +101,8 @@ class Worker:
         with self._works:
             while (job := self._next()) is not None:
                 job()
-            if self.due is not None:
-                self.due()
+            while self.due is not None and self.due() and not self._closed:
+                pass
 
     def close(self) -> None:
         """End the thread, and run the jobs that no other process would find."""
@@ -120,7 +124,10 @@ class Worker:
     def _run(self) -> None:
         while not self._closed:
             self._wakes.wait(TICK_S)
-            self._wakes.clear()
+            for _ in range(MOST_WAITS):  # what asks for work is busy itself
+                self._wakes.clear()
+                if not self._wakes.wait(QUIET_S):
+                    break
             try:
                 if not self._closed:
                     self.flush()

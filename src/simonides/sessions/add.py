@@ -26,14 +26,13 @@ from simonides.sessions.model import read_by_model
 from simonides.sessions.obey import obey
 from simonides.sessions.reading import Piece, pieces_of
 from simonides.storage import statements
-from simonides.storage.transaction import Transaction
 from simonides.text.analyse import analyse, fold
 from simonides.text.topics import is_session
 from simonides.write import privacy
 from simonides.write.candidate import candidate_of
 from simonides.write.gates import Turn
 from simonides.write.judge import Commit, Judgement, judge
-from simonides.write.log import end_job, go_on
+from simonides.write.log import end_job, go_on, next_position
 from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import owner_turn
 
@@ -127,7 +126,10 @@ class Said:
 
 def _resent(engine: Engine, who: Principal, session: str, said: Sequence[Said]) -> int:
     """Return how many messages at the beginning repeat the end of the conversation."""
-    params = {"owner": who.owner, "session": session, "limit": LOOKED_BACK}
+    params = {
+        "owner": who.owner, "session": session, "limit": LOOKED_BACK,
+        "task": who.home.task or "", "purpose": who.purpose or "",
+    }  # fmt: skip
     with engine.db.read(who.owner) as connection:
         log = connection.rows(statements.LAST_TURNS, params)[::-1]
     if not log:
@@ -240,12 +242,6 @@ def _since(fields: Mapping[str, Any], today: date) -> dict[str, Any]:
         return {}
     middle = past[0].first + (past[0].last - past[0].first) / 2
     return {"valid_from": datetime(middle.year, middle.month, middle.day, tzinfo=UTC)}
-
-
-def next_position(tx: Transaction, session: str) -> int:
-    """Return the place of the next turn of a conversation."""
-    found = tx.connection.one(statements.LAST_POSITION, {"owner": tx.owner, "session": session})
-    return 0 if found is None or found[0] is None else int(found[0]) + 1
 
 
 def _line(said: Said, kept: Sequence[Outcome], learned: Sequence[Outcome]) -> AddLine:

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from simonides.capture.proposals import supported_summary
 from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.engine import Engine
-from simonides.core.errors import StoreError
+from simonides.core.errors import NotFound, StoreError
 from simonides.core.outcome import EventType, Outcome
 from simonides.core.record import SUMMARY, Draft, Importance, Source, id_text
 from simonides.core.results import SessionReport
@@ -37,18 +34,23 @@ from simonides.write.candidate import candidate_of
 from simonides.write.gates import Turn
 from simonides.write.judge import Judgement, judge, judge_approved
 from simonides.write.log import (
+    MINUTE_MS,
     Part,
+    begin_end,
     end_job,
+    ending_parts,
+    keep,
     last_of,
     last_part,
+    name_of,
+    next_position,
     part_of,
-    parts,
     principal_of_part,
     read_job,
     turns_of,
 )  # fmt: skip
 from simonides.write.remember import decided, vectors_of
-from simonides.write.turn import owner_turn
+from simonides.write.turn import Vector, owner_turn
 
 SUMMARY_DAYS = 30
 """Days for which recall finds a summary; later only a question about that time does."""
@@ -63,6 +65,12 @@ CLOSE_S = 10.0
 MOST_PARENTS = 64
 """Turns that a summary of the model's rests on, the last ones; chosen."""
 
+AT_ONCE = 100
+"""Turns in one question to the database; chosen."""
+
+RETRY_MS = 600_000
+"""After this time, an end that was begun and not finished is taken up again; chosen."""
+
 LEAST_SUPPORT = 2
 """Turns of the user that must support a held statement."""
 
@@ -71,37 +79,42 @@ def end(engine: Engine, who: Principal) -> SessionReport:
     """End what is open of a conversation, and whatever end of it a killed process left behind."""
     with engine.db.read(who.owner) as connection:
         found = last_part(connection, who)
-    if found is None or found.status == "ended":
-        return SessionReport(session=who.conversation)
-    with engine.db.write(who.owner) as connection:
-        connection.run(statements.BEGIN_END, {"owner": who.owner, "id": found.id})
-    engine.worker.begun.pop((who.owner, found.name), None)
+    if found is not None and found.status == "open":
+        with owner_turn(engine, who.owner, who.name) as (tx, _):
+            if (found := last_part(tx.connection, who)) is not None:
+                begin_end(engine, tx, found, next_position(tx, who.conversation) - 1)
     report = SessionReport(session=who.conversation)
-    for part in _ending(engine, who.owner, found.name):
+    for part in _ending(engine, who.owner, name_of(who)):
         report = finish(engine, who, part)
     return report
 
 
 def end_idle(engine: Engine, owner: str, id: bytes) -> None:
     """End a part of a conversation if its quiet time is over; the worker calls it."""
-    now, idle = engine.clock.now_ms(), engine.settings.idle_minutes
-    with engine.db.write(owner) as connection:
-        found = [each for each in parts(connection, owner) if each.id == id]
-        for part in found:
-            if part.is_over(now, idle):
-                connection.run(statements.BEGIN_END, {"owner": owner, "id": part.id})
-        connection.run(statements.NOT_DUE, {"owner": owner, "job": end_job(id)})
-    for part in _ending(engine, owner, found[0].name) if found else []:
-        finish(engine, principal_of_part(part), part)
+    idle, job = engine.settings.idle_minutes, {"owner": owner, "job": end_job(id)}
+    with owner_turn(engine, owner, "session end") as (tx, _):
+        part = part_of(tx.connection, owner, id)
+        if part is None or part.status == "ended":
+            tx.connection.run(statements.NOT_DUE, job)
+            return
+        is_over = part.is_over(tx.now, idle)
+        if is_over and part.status == "open":
+            begin_end(engine, tx, part, next_position(tx, principal_of_part(part).conversation) - 1)
+        # Until the last step it stays due, in case this process dies.
+        later = tx.now + RETRY_MS if is_over else part.last + round(idle * MINUTE_MS) + 1
+        tx.connection.run(statements.SET_DUE, {**job, "at": later})
+    for each in _ending(engine, owner, part.name) if is_over else []:
+        finish(engine, principal_of_part(each), each)
 
 
-def end_due(engine: Engine) -> None:
-    """End all conversations whose quiet time is over, of any owner."""
+def end_due(engine: Engine) -> bool:
+    """End conversations whose quiet time is over, of any owner; return whether there were any."""
     with engine.db.read() as connection:
         due = connection.rows(statements.DUE, {"now": engine.clock.now_ms()})
     for owner, job in due:
         kind, _, id = job.partition(" ")
         {"end": end_idle, "read": read_idle}[kind](engine, owner, bytes.fromhex(id))
+    return bool(due)
 
 
 def read_idle(engine: Engine, owner: str, id: bytes) -> None:
@@ -126,19 +139,14 @@ def end_begun(engine: Engine) -> None:
 
 def _ending(engine: Engine, owner: str, name: str) -> list[Part]:
     with engine.db.read(owner) as connection:
-        found = [each for each in parts(connection, owner) if each.name == name]
-    return [each for each in reversed(found) if each.status == "ending"]
+        return ending_parts(connection, owner, name)
 
 
 def finish(engine: Engine, who: Principal, part: Part) -> SessionReport:
     """Take the steps of an end that are left, and report what they did."""
     ending = Ending(engine, who, part)
     for step in STEPS[STEPS.index(part.step) + 1 :]:
-        effect = ending.prepare(step)
-        with owner_turn(engine, who.owner, who.name) as (tx, index):
-            if ending.take(tx, step):
-                effect(tx, index)
-                ending.keep(tx)
+        ending.do(step)
     return ending.report
 
 
@@ -148,11 +156,9 @@ def checkpoint(engine: Engine, who: Principal) -> SessionReport:
         part = last_part(connection, who)
     if part is None or part.status != "open":
         return SessionReport(session=who.conversation)
-    ending = Ending(engine, who, part)
     found = read_waiting(engine, who, part.id)
-    effect = ending.promotion(is_last=False)
-    with owner_turn(engine, who.owner, who.name) as (tx, index):
-        effect(tx, index)
+    ending = Ending(engine, who, part)
+    ending.do("checkpoint")
     more = {"extracted": found.outcomes, "reasons": found.reasons}
     return ending.report.model_copy(update=more)
 
@@ -166,11 +172,40 @@ class Ending:
 
     def __init__(self, engine: Engine, who: Principal, part: Part) -> None:
         self._engine, self._who, self._part = engine, who, part
-        with engine.db.read(who.owner) as connection:
-            self._turns = turns_of(connection, who, part.data["first"], last_of(part))
-            self._learned = learned_from(connection, who.owner, self._turns)
+        self._turns: list[MemoryRow] = []
+        self._learned: list[MemoryRow] = []
         self._by_model = ""
+        self._read()
         self.report = SessionReport(session=who.conversation, entries=len(self._turns))
+
+    def do(self, step: str) -> None:
+        """Take a step unless another worker has, again if one of its turns is forgotten meanwhile.
+
+        A checkpoint is no step of an end, so it is taken each time.
+        """
+        while True:
+            try:
+                effect = self.prepare(step)
+                with owner_turn(self._engine, self._who.owner, self._who.name) as (tx, index):
+                    if step not in STEPS or self.take(tx, step):
+                        effect(tx, index)
+            except NotFound:
+                if not self._read():
+                    raise
+            else:
+                return
+
+    def _read(self) -> bool:
+        """Read the turns and what was learned from them; return whether they have changed."""
+        before = [each["id"] for each in self._turns]
+        with self._engine.db.read(self._who.owner) as connection:
+            self._turns = self._turns_now(connection)
+            self._learned = learned_from(connection, self._who.owner, self._turns)
+        return before != [each["id"] for each in self._turns]
+
+    def _turns_now(self, connection: Connection) -> list[MemoryRow]:
+        first, last = self._part.data["first"], last_of(self._part)
+        return turns_of(connection, self._who, first, last)
 
     def prepare(self, step: str) -> Effect:
         """Do what a step needs outside a transaction, and return what it does inside one."""
@@ -179,8 +214,8 @@ class Ending:
                 return self._extraction()
             case "summarised":
                 return self._summary()
-            case "promoted":
-                return self.promotion(is_last=True)
+            case "promoted" | "checkpoint":
+                return self._promotion(is_last=step == "promoted")
             case "cleaned":
                 return self._clean
             case _:
@@ -200,26 +235,17 @@ class Ending:
             )
         return bool(tx.connection.rows(statements.TAKE_STEP, params))
 
-    def keep(self, tx: Transaction) -> None:
-        """Keep what a step has left in the row of the part."""
-        params = {"owner": tx.owner, "id": self._part.id, "data": json.dumps(self._part.data)}
-        tx.connection.run(statements.KEEP_DATA, params)
-
     def _said(self, **fields: Any) -> None:
         self.report = self.report.model_copy(update=fields)
 
     def _nothing(self, tx: Transaction, index: OwnerIndex) -> None:
         pass
 
-    def _store(
-        self,
-        tx: Transaction,
-        index: OwnerIndex,
-        judged: Sequence[Judgement],
-        vectors: Sequence[NDArray[np.float32] | None],
+    def _stored(
+        self, tx: Transaction, index: OwnerIndex, judged: Iterable[tuple[Judgement, Vector]]
     ) -> list[Outcome]:
         turn = Turn(tx, index, self._engine.indexes.embedder)
-        return [decided(turn, *each) for each in zip(judged, vectors, strict=True)]
+        return [decided(turn, *each) for each in judged]
 
     # -- steps -------------------------------------------------------------------------------------
 
@@ -227,12 +253,10 @@ class Ending:
         """Let the model read what is left, and sum it up; what it stores, it stores itself."""
         told = [each for each in self._turns if not _is_foreign(each)]
         found = read_waiting(self._engine, self._who, self._part.id, sums_up=is_substantive(told))
-        self._by_model = supported_summary(found.summary, [t["content"] for t in told], MOST_CHARS)
         self._said(extracted=found.outcomes, reasons=found.reasons)
-        with self._engine.db.read(self._who.owner) as connection:
-            self._learned = learned_from(connection, self._who.owner, self._turns)
-            now = part_of(connection, self._who.owner, self._part.id)
-        self._part = self._part if now is None else now
+        self._read()  # something may be forgotten while the model reads
+        said = [each["content"] for each in self._turns if not _is_foreign(each)]
+        self._by_model = supported_summary(found.summary, said, MOST_CHARS)
         return self._nothing
 
     def _summary(self) -> Effect:
@@ -243,6 +267,8 @@ class Ending:
         text, quoted = summarised(told, [row["quote"] or row["content"] for row in ruling])
         if self._by_model:
             text, quoted = f"{text.splitlines()[0]}\n{self._by_model}", told[-MOST_PARENTS:]
+        if not text:
+            return self._nothing
         now = self._engine.clock.now_ms()
         draft = Draft(
             text, category=SUMMARY, kind="episodic", source=Source.AGENT_INFERRED.value,
@@ -254,15 +280,16 @@ class Ending:
         vectors = vectors_of(self._engine, [each.candidate for each in judged])
 
         def store(tx: Transaction, index: OwnerIndex) -> None:
-            [outcome] = self._store(tx, index, judged, vectors)
-            if outcome.record is not None:
-                data = {**self._part.data, "summary": outcome.record.root}
-                self._part = self._part._replace(data=data)
+            [outcome] = self._stored(tx, index, zip(judged, vectors, strict=True))
+            part = part_of(tx.connection, tx.owner, self._part.id)
+            if outcome.record is not None and part is not None:
+                data = {**part.data, "summary": outcome.record.root}
+                keep(tx.connection, tx.owner, part.id, data)
             self._said(summary=outcome)
 
         return store
 
-    def promotion(self, *, is_last: bool) -> Effect:
+    def _promotion(self, *, is_last: bool) -> Effect:
         """Promote what was noted as important, and what was held and has found support.
 
         Args:
@@ -274,7 +301,7 @@ class Ending:
             held = [
                 entry
                 for entry in queue.entries(connection, self._who.owner)
-                if entry.kind == "held" and entry.session == self._who.conversation
+                if entry.kind == "held" and entry.session == name_of(self._who)
             ]
         found = [each for each in held if _is_supported(each, self._turns)]
         drafts = [Draft(**entry.data["draft"]) for entry in found]
@@ -286,20 +313,27 @@ class Ending:
         vectors = vectors_of(self._engine, [each.candidate for each in judged])
 
         def store(tx: Transaction, index: OwnerIndex) -> None:
-            outcomes = self._store(tx, index, judged, vectors)
+            waiting = {each.id for each in queue.entries(tx.connection, tx.owner)}
+            entries = [None] * len(notes) + found
+            outcomes = self._stored(tx, index, [
+                (each, vector)
+                for entry, each, vector in zip(entries, judged, vectors, strict=True)
+                if entry is None or entry.id in waiting
+            ])  # fmt: skip
             dropped = [entry for entry in held if is_last and entry not in found]
             for entry in found + dropped:
-                reason = "no_support" if entry in dropped else "supported"
-                tx.remove("pending", entry.id, EventType.REVIEWED, reason)
+                if entry.id in waiting:  # else it was decided meanwhile
+                    reason = "no_support" if entry in dropped else "supported"
+                    tx.remove("pending", entry.id, EventType.REVIEWED, reason)
             self._said(promoted=tuple(outcomes), dropped=len(dropped))
 
         return store
 
     def _clean(self, tx: Transaction, index: OwnerIndex) -> None:
         """Remove results of tools and quoted text: they end with the conversation."""
-        foreign = [each["id"] for each in self._turns if _is_foreign(each)]
-        for id in foreign:
-            tx.delete(id, "session_end")
+        foreign = [each for each in self._turns_now(tx.connection) if _is_foreign(each)]
+        for each in foreign:
+            tx.delete(each["id"], "session_end")
         self._said(removed=len(foreign))
 
 
@@ -309,9 +343,14 @@ Effect = Callable[[Transaction, OwnerIndex], None]
 
 def learned_from(connection: Connection, owner: str, turns: Sequence[MemoryRow]) -> list[MemoryRow]:
     """Return the rules and facts in force that were learned from some turns."""
-    params = [{"owner": owner, "parent": turn["root"]} for turn in turns if turn["role"] == "user"]
-    found = [row for each in params for row in connection.rows(statements.LEARNED_FROM, each)]
-    return [row for row in map(memory_row, found) if row["category"] != SUMMARY]
+    roots = [turn["root"] for turn in turns if turn["role"] == "user"]
+    found: dict[bytes, MemoryRow] = {}
+    for first in range(0, len(roots), AT_ONCE):
+        some = roots[first : first + AT_ONCE]
+        params = {f"id{number}": root for number, root in enumerate(some)}
+        rows = connection.rows(statements.learned_from(len(some)), {"owner": owner, **params})
+        found.update((row["id"], row) for row in map(memory_row, rows))
+    return [row for row in found.values() if row["category"] != SUMMARY]
 
 
 def _is_foreign(turn: MemoryRow) -> bool:
@@ -328,7 +367,12 @@ def _noted(turn: MemoryRow) -> Draft:
 
 
 def _is_supported(entry: queue.Entry, turns: Sequence[MemoryRow]) -> bool:
-    """Whether the user said a held statement often enough: its value, or two of its words."""
+    """Whether the user said a held statement often enough: its value, or two of its words.
+
+    One whose turn was forgotten, or cut, is supported no more.
+    """
+    if not {id_text(turn["id"]) for turn in turns}.issuperset(entry.data["draft"]["parents"]):
+        return False
     telling = set(query_terms(entry.data["draft"]["content"]))
     said = [set(query_terms(turn["content"])) for turn in turns if turn["role"] == "user"]
     supporting = [terms for terms in said if len(telling & terms) >= min(2, len(telling))]

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from simonides.capture.proposals import INSTRUCTIONS, Checked, Extraction, Proposal, checked
 from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.engine import Engine
+from simonides.core.errors import NotFound
 from simonides.core.outcome import Outcome
 from simonides.core.policy import Policy
 from simonides.core.record import Draft, Source, id_text
@@ -28,7 +29,16 @@ from simonides.write import queue
 from simonides.write.candidate import candidate_of, draft_fields
 from simonides.write.gates import Turn
 from simonides.write.judge import Commit, Drop, Judgement, judge
-from simonides.write.log import Part, keep, last_of, last_part, part_of, read_job, turns_of
+from simonides.write.log import (
+    Part,
+    keep,
+    last_of,
+    last_part,
+    name_of,
+    part_of,
+    read_job,
+    turns_of,
+)  # fmt: skip
 from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import owner_turn
 
@@ -237,7 +247,12 @@ def _stored(
             continue
         wanted = _wanted(policy, item, turn)
         draft = _draft(engine, found._replace(fields=found.fields | wanted), turn)
-        made = judge(candidate_of(engine, who, draft), by_model=True)
+        try:
+            candidate = candidate_of(engine, who, draft)
+        except NotFound:  # forgotten while the model was reading
+            reasons.append("proposal:no_such_turn")
+            continue
+        made = judge(candidate, by_model=True)
         if found.decision == "commit" or isinstance(made, Drop):
             judged.append(made)
         else:
@@ -256,7 +271,7 @@ def _stored(
         days = policy.gates.review_days
         for fields, why in held:
             data = {"draft": fields, "reasons": why, "by": f"model {_name(engine)}"}
-            session = who.conversation if SUPPORTABLE.issuperset(why) else None
+            session = name_of(who) if SUPPORTABLE.issuperset(why) else None
             queue.put(tx, "held", data, days=days, session=session)
         last = max((turn["position"] for turn in turns), default=now.data["read"])
         data = {key: value for key, value in now.data.items() if key != "failed"}
@@ -303,8 +318,10 @@ def _is_older(connection: Connection, judged: Judgement) -> bool:
 
 def _keep_failure(engine: Engine, who: Principal, part: Part, reason: str) -> None:
     """Note that the turns are not read, and when they are read again."""
-    with engine.db.write(who.owner) as connection:
-        keep(connection, who.owner, part.id, {**part.data, "failed": reason})
+    with owner_turn(engine, who.owner, who.name) as (tx, _):
+        now = part_of(tx.connection, who.owner, part.id)
+        if now is not None:
+            keep(tx.connection, who.owner, part.id, {**now.data, "failed": reason})
         at = engine.clock.now_ms() + RETRY_MS
         due = {"owner": who.owner, "at": at, "job": read_job(part.id)}
-        connection.run(statements.SET_DUE, due)
+        tx.connection.run(statements.SET_DUE, due)

@@ -11,13 +11,13 @@ from simonides.core.scope import Principal
 from simonides.core.validation import between, enum_member, text
 from simonides.prompt.lines import estimated_tokens
 from simonides.recall.lookup import MAX_LISTED
-from simonides.sessions.add import next_position, placed
+from simonides.sessions.add import placed
 from simonides.sessions.summary import summarised
 from simonides.storage.rows import MemoryRow, record_of
-from simonides.write.candidate import candidate_of
+from simonides.write.candidate import candidate_of, check_key
 from simonides.write.gates import Turn
 from simonides.write.judge import judge
-from simonides.write.log import go_on, last_part, turns_of
+from simonides.write.log import go_on, last_part, next_position, turns_of
 from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import owner_turn
 
@@ -32,10 +32,12 @@ def note(
 ) -> Outcome:
     """Keep a note as a turn of the conversation; it is the agent's, not the user's."""
     weight = enum_member(Importance, "importance", importance)
+    if key is not None:
+        check_key(text("key", key), engine.policies.for_org(who.home.org))
     draft = Draft(
         text("text", said), position=0, session=who.conversation, role="assistant",
         source=Source.AGENT_INFERRED.value, importance=weight.value, origin="note",
-        metadata=None if key is None else {"key": text("key", key)},
+        metadata=None if key is None else {"key": key},
     )  # fmt: skip
     judged = judge(candidate_of(engine, who, draft))
     [vector] = vectors_of(engine, [judged.candidate])

@@ -130,6 +130,7 @@ WHERE owner = :owner AND session = :session AND position = :position AND known_t
 LAST_TURNS = """
 SELECT hash, message_id, role, position FROM memories
 WHERE owner = :owner AND session = :session AND position IS NOT NULL AND known_to IS NULL
+  AND COALESCE(task, '') = :task AND COALESCE(purpose, '') = :purpose
 ORDER BY position DESC LIMIT :limit"""
 
 KNOWN_KEYS = """
@@ -315,8 +316,12 @@ GO_ON = """
 UPDATE sessions SET last = :now, turns = turns + :turns
 WHERE owner = :owner AND id = :id"""
 KEEP_DATA = "UPDATE sessions SET data = :data WHERE owner = :owner AND id = :id"
+ENDING = f"""
+SELECT {_PART} FROM sessions WHERE owner = :owner AND name = :name AND status = 'ending'
+ORDER BY part"""
 BEGIN_END = """
-UPDATE sessions SET status = 'ending' WHERE owner = :owner AND id = :id AND status = 'open'"""
+UPDATE sessions SET status = 'ending', data = :data
+WHERE owner = :owner AND id = :id AND status = 'open'"""
 TAKE_STEP = """
 UPDATE sessions SET step = :step, status = :status, ended = :ended
 WHERE owner = :owner AND id = :id AND step = :before AND status = 'ending' RETURNING id"""
@@ -325,10 +330,17 @@ TURNS_BETWEEN = f"""
 {_ROWS} AND session = :session AND position BETWEEN :first AND :last
   AND known_to IS NULL AND COALESCE(task, '') = :task AND COALESCE(purpose, '') = :purpose
 ORDER BY position LIMIT :limit"""
-LEARNED_FROM = f"""
+
+
+@lru_cache
+def learned_from(count: int) -> str:
+    """Return the statement for what is in force of what was learned from this many turns."""
+    return f"""
 SELECT {", ".join(f"m.{name}" for name in MEMORY)} FROM memories m
 JOIN derived d ON d.owner = m.owner AND d.child = m.root
-WHERE d.owner = :owner AND d.parent_owner = :owner AND d.parent = :parent AND m.known_to IS NULL"""
+WHERE d.owner = :owner AND d.parent_owner = :owner AND d.parent IN {_ids(count)}
+AND m.known_to IS NULL ORDER BY m.id"""
+
 
 SET_DUE = """
 INSERT INTO due (at, owner, job) VALUES (:at, :owner, :job)

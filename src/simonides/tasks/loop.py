@@ -19,7 +19,7 @@ from simonides.prompt.core_block import core_block
 from simonides.prompt.digest import digest
 from simonides.prompt.receipts import floor_of
 from simonides.recall.recall import standing
-from simonides.sessions.add import next_position, placed
+from simonides.sessions.add import placed
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import id_bytes, memory_row, record_of
@@ -28,6 +28,7 @@ from simonides.tasks.working import Working, prompt_of, roots_of
 from simonides.write.candidate import candidate_of
 from simonides.write.gates import Turn
 from simonides.write.judge import Commit, judge
+from simonides.write.log import next_position
 from simonides.write.remember import decided, remember, vectors_of
 from simonides.write.turn import owner_turn
 

@@ -161,7 +161,7 @@ def candidate_of(
     metadata = json_text("metadata", draft.metadata) if draft.metadata else None
     _check_size("metadata", metadata or "", policy.callers.max_metadata_bytes)
     if draft.key is not None:
-        _check_key(draft.key, policy)
+        check_key(draft.key, policy)
     reach = readable(engine, who) if draft.parents else []
     parents = tuple(find(engine, who, id, reach) for id in draft.parents)
     own = Label(source.trust, Sensitivity(draft.sensitivity), draft.audience)
@@ -273,7 +273,12 @@ def _check_size(field: str, text: str, most: int) -> None:
         raise InvalidInput(field, f"has {size:,} bytes; the policy allows {most:,}")
 
 
-def _check_key(key: str, policy: Policy) -> None:
+def check_key(key: str, policy: Policy) -> None:
+    """Check the name of a fact.
+
+    Raises:
+        InvalidInput: If it cannot be a key.
+    """
     import re2
 
     if len(key) > MAX_KEY_CHARS:

@@ -37,8 +37,8 @@ class Part(NamedTuple):
         last: When something was last said in it.
         ended: When its end was finished, or None.
         turns: How many turns it has.
-        data: ``first`` and ``last``, its first and last position, the latter if another part
-            follows; ``read``, the last one that the model has read;
+        data: ``first`` and ``last``, its first and last position, the latter once its end has
+            begun; ``read``, the last one that the model has read;
             ``who``, the principal; ``summary``, the root of its summary.
     """
 
@@ -60,8 +60,7 @@ class Part(NamedTuple):
 
 def name_of(who: Principal) -> str:
     """Return the name of a principal's conversation; those for a task or a purpose are apart."""
-    place = [each for each in (who.home.task, who.purpose) if each is not None]
-    return " for ".join([who.conversation, *place])
+    return f"{who.home.task or ''} {who.purpose or ''} {who.conversation}"  # ids have no spaces
 
 
 def last_part(connection: Connection, who: Principal) -> Part | None:
@@ -80,6 +79,11 @@ def part_of(connection: Connection, owner: str, id: bytes) -> Part | None:
     return next(_parts(connection.rows(statements.PART, {"owner": owner, "id": id})), None)
 
 
+def ending_parts(connection: Connection, owner: str, name: str) -> list[Part]:
+    """Return the parts of a conversation whose end has begun, oldest first."""
+    return list(_parts(connection.rows(statements.ENDING, {"owner": owner, "name": name})))
+
+
 def keep(connection: Connection, owner: str, id: bytes, data: dict[str, Any]) -> None:
     """Keep the data of a part."""
     params = {"owner": owner, "id": id, "data": json.dumps(data)}
@@ -89,6 +93,20 @@ def keep(connection: Connection, owner: str, id: bytes, data: dict[str, Any]) ->
 def _parts(rows: list[tuple[Any, ...]]) -> Iterator[Part]:
     for *cells, data in rows:
         yield Part._make((*cells, json.loads(data)))
+
+
+def begin_end(engine: Engine, tx: Transaction, part: Part, last: int) -> None:
+    """Begin the end of an open part. What is said from now on belongs to the next one.
+
+    Args:
+        engine: The store.
+        tx: The turn to write.
+        part: The part as this turn reads it.
+        last: Its last position.
+    """
+    data = json.dumps({**part.data, "last": last})
+    tx.connection.run(statements.BEGIN_END, {"owner": tx.owner, "id": part.id, "data": data})
+    engine.worker.begun.pop((tx.owner, part.name), None)
 
 
 def go_on(engine: Engine, tx: Transaction, who: Principal, position: int, turns: int) -> Part:
@@ -105,6 +123,8 @@ def go_on(engine: Engine, tx: Transaction, who: Principal, position: int, turns:
         The part as it was before; another one than theirs if it is over.
     """
     found, idle = last_part(tx.connection, who), engine.settings.idle_minutes
+    if found is not None and found.status == "open" and found.is_over(tx.now, idle):
+        begin_end(engine, tx, found, position - 1)
     engine.worker.begun[who.owner, name_of(who)] = who
     engine.worker.begin()
     if found is not None and not found.is_over(tx.now, idle):
@@ -112,9 +132,6 @@ def go_on(engine: Engine, tx: Transaction, who: Principal, position: int, turns:
         tx.connection.run(statements.GO_ON, params)
         _let_end(engine, tx, found.id)
         return found
-    if found is not None:
-        tx.connection.run(statements.BEGIN_END, {"owner": tx.owner, "id": found.id})
-        keep(tx.connection, tx.owner, found.id, {**found.data, "last": position - 1})
     data = {
         "first": position, "read": position - 1,
         "who": {
@@ -131,6 +148,12 @@ def go_on(engine: Engine, tx: Transaction, who: Principal, position: int, turns:
     _let_end(engine, tx, row["id"])
     begun = Part(row["id"], row["name"], row["part"], "open", "", tx.now, tx.now, None, turns, data)
     return begun if found is None else found
+
+
+def next_position(tx: Transaction, session: str) -> int:
+    """Return the place of the next turn of a conversation."""
+    found = tx.connection.one(statements.LAST_POSITION, {"owner": tx.owner, "session": session})
+    return 0 if found is None or found[0] is None else int(found[0]) + 1
 
 
 def _let_end(engine: Engine, tx: Transaction, id: bytes) -> None:

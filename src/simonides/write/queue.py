@@ -30,7 +30,7 @@ class Entry(NamedTuple):
         kind: ``contradiction``, ``held`` or ``privacy``.
         at: When it began to wait, in milliseconds.
         expires: When it ends without a decision, or None.
-        session: The conversation, or None.
+        session: The name of the conversation whose user may support it, or None.
         data: What it is about.
     """
 

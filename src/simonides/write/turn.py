@@ -147,7 +147,7 @@ def link_parents(tx: Transaction, row: MemoryRow, candidate: Candidate) -> None:
         NotFound: If a parent was forgotten meanwhile.
     """
     for parent in candidate.parents:
-        if parent.owner == tx.owner and tx.latest(id_bytes(parent.root)) is None:
+        if parent.owner == tx.owner and tx.memory(id_bytes(parent.id)) is None:
             raise NotFound(parent.id)  # forgotten while the candidate was judged
         link = {"owner": tx.owner, "parent_owner": parent.owner, "child": row["root"]}
         tx.connection.run(statements.DERIVE, {**link, "parent": id_bytes(parent.root)})
