@@ -72,7 +72,7 @@ def test_a_model_that_takes_no_temperature_gets_none(asking):
 
 def test_a_wrong_answer_is_asked_for_once_more(asking):
     models, server = asking(garbage(), saying(GOOD))
-    assert models.ask("Say", "tea", Found).calls == 2
+    assert models.ask("Say", "tea", Found).usage.requests == 2
     assert len(server.received) == 2
 
 
