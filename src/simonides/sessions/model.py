@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from simonides.capture.proposals import INSTRUCTIONS, Checked, Extraction, checked
+from simonides.capture.proposals import Checked, Extraction, checked, instructions
 from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.outcome import Outcome
@@ -44,11 +44,6 @@ SUPPORTABLE = frozenset("model_hold model_repeat implied not_lasting".split())
 
 RETRY_MS = 600_000
 """After this time, what the model could not read is read again; chosen."""
-
-SUMMARY_PROMPT = (
-    'Set "summary", too: what the user wanted, what was decided and what is left to do, in at most'
-    " 900 characters, with the names, numbers and prohibitions that were said and nothing else."
-)
 
 
 class Reading(NamedTuple):
@@ -183,8 +178,7 @@ def _asked(engine: Engine, who: Principal, question: dict[str, Any]) -> Extracti
         raise ModelFailed("refused", f"{most} requests of this user today; the limit of a day")
     wanted = question.pop("summary_wanted")
     prompt = json.dumps(question, ensure_ascii=False)
-    instructions = f"{INSTRUCTIONS}\n{SUMMARY_PROMPT}" if wanted else INSTRUCTIONS
-    answer = engine.models.ask(instructions, prompt, Extraction)
+    answer = engine.models.ask(instructions(sums_up=wanted), prompt, Extraction)
     with engine.db.write(who.owner) as connection:
         connection.run(statements.COUNT, {**params, "value": answer.usage.requests})
     return answer.output  # type: ignore[no-any-return]  # it was asked for
