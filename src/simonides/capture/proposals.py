@@ -66,7 +66,6 @@ class Proposal(BaseModel):
         decision: What the model would do: ``commit``, ``hold``, ``repeat`` or ``drop``.
         confidence: 0 to 1; other numbers are clamped.
         ttl_days: Days until it expires, clamped to 1 to 365.
-        scope: Whose memory it is for.
     """
 
     turn: int = 0
@@ -77,7 +76,6 @@ class Proposal(BaseModel):
     decision: Literal["commit", "hold", "repeat", "drop"] = "commit"
     confidence: Annotated[float, _Share] = 0.8
     ttl_days: Annotated[float | None, _Days] = None
-    scope: str = "user"
 
 
 class Extraction(BaseModel):

@@ -213,7 +213,7 @@ class WordPiece:
             continues = token.startswith(CONTINUATION)
             pieces = self._next if continues else self._first
             pieces[token.removeprefix(CONTINUATION)] = token_id
-        self._unknown = self._first["[UNK]"]
+        self._unknown = (self._first["[UNK]"],)
         self._longest = max(map(len, [*self._first, *self._next]))
         self._pieces = lru_cache(maxsize=CACHED_WORDS)(self._cut)
         self._chunks = lru_cache(maxsize=CACHED_WORDS)(self._words)
@@ -226,20 +226,17 @@ class WordPiece:
         if not (text.isascii() and text.isprintable()):
             return self._words(text)
         # In printable ASCII only the space separates words, so each chunk can be cached.
-        chunks = self._chunks
         tokens: list[int] = []
         for chunk in text.split():
             # Overlong chunks are not cached: they would fill the cache.
-            tokens += chunks(chunk) if len(chunk) <= MAX_WORD_CHARS else self._words(chunk)
+            tokens += self._chunks(chunk) if len(chunk) <= MAX_WORD_CHARS else self._words(chunk)
         return tokens
 
     def _words(self, text: str) -> list[int]:
-        pieces = self._pieces
-        unknown = (self._unknown,)
         return [
             token
             for word in normalise(text).split()
-            for token in (pieces(word) if len(word) <= MAX_WORD_CHARS else unknown)
+            for token in (self._pieces(word) if len(word) <= MAX_WORD_CHARS else self._unknown)
         ]
 
     def _cut(self, word: str) -> tuple[int, ...]:
@@ -253,7 +250,7 @@ class WordPiece:
                 if token is not None:
                     break
             else:
-                return (self._unknown,)
+                return self._unknown
             ids.append(token)
             start, vocabulary = end, self._next
         return tuple(ids)

@@ -18,7 +18,7 @@ from simonides.core.engine import Engine
 from simonides.core.outcome import Outcome
 from simonides.core.record import Draft, Source, id_text
 from simonides.core.scope import Principal
-from simonides.models.language import ModelFailed
+from simonides.models.language import LanguageModels, ModelFailed
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, memory_row
@@ -27,7 +27,7 @@ from simonides.write.candidate import candidate_of, draft_fields
 from simonides.write.gates import Turn
 from simonides.write.judge import Commit, Drop, Judgement, judge
 from simonides.write.log import Part, keep, last_of, last_part, part_of, read_job, turns_of
-from simonides.write.remember import decided, vectors_of
+from simonides.write.remember import decided, vectors_of_commits
 from simonides.write.turn import owner_turn
 
 WAITING_TURNS, WAITING_CHARS = 20, 8_000
@@ -77,11 +77,12 @@ def read_waiting(engine: Engine, who: Principal, id: bytes, *, sums_up: bool = F
                 return found
             turns = _waiting(connection, who, part)
             turns, has_more = _first(turns)
-            asked = _question(engine, who, connection, part, turns, sums_up and not has_more)
+            sums_up_now = sums_up and not has_more
+            asked = _question(engine, who, connection, part, turns, sums_up_now)
         if not turns and not (sums_up and part.turns):
             return found
         try:
-            answer = _asked(engine, who, asked)
+            answer = _asked(engine, engine.models, who, asked, sums_up=sums_up_now)
         except ModelFailed as error:
             _keep_failure(engine, who, part, error.reason)
             return found._replace(reasons=(*found.reasons, f"model:{error.reason}"))
@@ -144,12 +145,12 @@ def _question(
     first = part.data["first"] if sums_up else part.data["read"] + 1 - EARLIER
     earlier = turns_of(connection, who, max(first, 0), part.data["read"])
     keys = engine.policies.for_org(who.home.org).proposals.keys
+    known = {"owner": who.owner, "purpose": who.purpose or ""}
     return {
         "date": f"{to_datetime(engine.clock.now_ms()):%Y-%m-%d}", "keys": sorted(keys),
-        "known": _known(connection, who),
+        "known": dict(connection.rows(statements.KNOWN_KEYS, known)),
         "earlier": [_shown(each) for each in earlier if not each["origin"]],
         "turns": [{"turn": place, **_shown(each)} for place, each in enumerate(turns)],
-        "summary_wanted": sums_up,
     }  # fmt: skip
 
 
@@ -157,28 +158,22 @@ def _shown(turn: MemoryRow) -> dict[str, str]:
     return {"who": turn["speaker"] or turn["role"], "text": turn["content"][:TURN_CHARS]}
 
 
-def _known(connection: Connection, who: Principal) -> dict[str, str]:
-    """Return what is known under keys, so that it is not proposed again."""
-    params = {"owner": who.owner, "purpose": who.purpose or ""}
-    return dict(connection.rows(statements.KNOWN_KEYS, params))
-
-
-def _asked(engine: Engine, who: Principal, question: dict[str, Any]) -> Extraction:
+def _asked(
+    engine: Engine, models: LanguageModels, who: Principal, question: Any, *, sums_up: bool
+) -> Extraction:
     """Ask the model, within what one user may cost a day.
 
     Raises:
         ModelFailed: If it gives no usable answer, or the day's limit is reached.
     """
-    assert engine.models is not None  # noqa: S101  the callers have looked
     day, most = engine.clock.now_ms() // DAY_MS, engine.settings.model_calls_per_day
     params = {"owner": who.owner, "day": day, "name": "model_calls"}
     with engine.db.read(who.owner) as connection:
         spent = connection.one(statements.COUNTED, params)
     if spent is not None and spent[0] >= most:
         raise ModelFailed("refused", f"{most} requests of this user today; the limit of a day")
-    wanted = question.pop("summary_wanted")
     prompt = json.dumps(question, ensure_ascii=False)
-    answer = engine.models.ask(instructions(sums_up=wanted), prompt, Extraction)
+    answer = models.ask(instructions(sums_up=sums_up), prompt, Extraction)
     with engine.db.write(who.owner) as connection:
         connection.run(statements.COUNT, {**params, "value": answer.usage.requests})
     return answer.output  # type: ignore[no-any-return]  # it was asked for
@@ -207,7 +202,7 @@ def _stored(
             judged.append(made)
         else:
             held.append((draft_fields(made.candidate), found.reasons))
-    vectors = vectors_of(engine, [each.candidate for each in judged])
+    vectors = vectors_of_commits(engine, judged)
     with owner_turn(engine, who.owner, who.name) as (tx, index):
         now = part_of(tx.connection, who.owner, part.id)
         if now is None or now.data["read"] != part.data["read"]:

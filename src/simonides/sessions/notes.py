@@ -19,7 +19,7 @@ from simonides.write.candidate import candidate_of
 from simonides.write.gates import Turn
 from simonides.write.judge import judge
 from simonides.write.log import go_on, turns_of
-from simonides.write.remember import decided, vectors_of
+from simonides.write.remember import decided, vectors_of_commits
 from simonides.write.turn import owner_turn
 
 
@@ -56,7 +56,7 @@ def logged(
         then: Called with the transaction, the outcome, and the place of the turn.
     """
     judged = judge(candidate_of(engine, who, draft))
-    [vector] = vectors_of(engine, [judged.candidate])
+    [vector] = vectors_of_commits(engine, [judged])
     with owner_turn(engine, who.owner, who.name) as (tx, index):
         position = next_position(tx, who.conversation)
         turn = Turn(tx, index, engine.indexes.embedder)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from simonides.capture.clauses import clauses, sentences
+from simonides.capture.clauses import clauses, clauses_of, sentences
 from simonides.capture.commands import Kind, Reading, is_unreal, read_clause
 from simonides.capture.frames import parts_of
 from simonides.capture.messages import Message
@@ -83,12 +83,7 @@ class Piece:
 
     def cut(self, topic: Topic) -> None:
         """Cut out the clauses of a topic that the user refused, with what they teach."""
-        gone = [
-            clause
-            for sentence in sentences(self.text)
-            for clause in clauses(sentence)
-            if topic.covers(analyse(clause))
-        ]
+        gone = [each for each in clauses_of(self.text) if topic.covers(analyse(each))]
         for clause in gone:
             self.text = self.text.replace(clause, GAP, 1)
         if not gone:  # it is spread over the clauses

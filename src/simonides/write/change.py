@@ -19,7 +19,7 @@ from simonides.storage.transaction import Transaction
 from simonides.write.candidate import candidate_of_record
 from simonides.write.gates import Turn, insert, refused
 from simonides.write.judge import Drop, judge, judge_approved
-from simonides.write.remember import decided, vectors_of
+from simonides.write.remember import decided, vectors_of, vectors_of_commits
 from simonides.write.turn import changed_version, index_row, owner_turn, renewed
 
 
@@ -134,9 +134,9 @@ def promote(engine: Engine, who: Principal, which: object, to: str = "org") -> O
         "triple": standing.triple, "parents": (standing.id,), "origin": standing.id,
     }  # fmt: skip
     judged = judge(candidate_of_record(engine, who, standing, target, fields))
-    vectors = vectors_of(engine, [judged.candidate])
+    [vector] = vectors_of_commits(engine, [judged])
     with owner_turn(engine, target.owner, who.name) as (tx, index):
-        outcome = decided(Turn(tx, index, engine.indexes.embedder), judged, vectors[0])
+        outcome = decided(Turn(tx, index, engine.indexes.embedder), judged, vector)
     if not outcome:
         return outcome
     with owner_turn(engine, standing.owner, who.name) as (tx, _):

@@ -102,15 +102,13 @@ def _write(
     engine: Engine, who: Principal, owner: str, judged: Sequence[Judgement], turn_s: float | None
 ) -> list[Outcome]:
     """Store candidates of one owner; after ``turn_s`` seconds, go on in another transaction."""
-    commits = [each.candidate for each in judged if isinstance(each, Commit)]
-    waiting = iter(vectors_of(engine, commits))
+    waiting = list(zip(judged, vectors_of_commits(engine, judged), strict=True))
     outcomes: list[Outcome] = []
-    while len(outcomes) < len(judged):
+    while len(outcomes) < len(waiting):
         with owner_turn(engine, owner, who.name) as (tx, index):
             begun = time.perf_counter()
             turn = Turn(tx, index, engine.indexes.embedder)
-            for each in in_steps(judged[len(outcomes) :]):
-                vector = next(waiting) if isinstance(each, Commit) else None
+            for each, vector in in_steps(waiting[len(outcomes) :]):
                 outcomes.append(_once(turn, each, vector))
                 if turn_s is not None and time.perf_counter() - begun > turn_s:
                     break
@@ -129,6 +127,12 @@ def vectors_of(engine: Engine, candidates: Sequence[Candidate]) -> list[Vector]:
         _log.warning("stored without vectors: %s", error)
         return [None] * len(candidates)
     return list(found)
+
+
+def vectors_of_commits(engine: Engine, judged: Sequence[Judgement]) -> list[Vector]:
+    """Return the vector of each commit; None for the others: no embedder gets what is refused."""
+    found = iter(vectors_of(engine, [e.candidate for e in judged if isinstance(e, Commit)]))
+    return [next(found) if isinstance(each, Commit) else None for each in judged]
 
 
 def _once(turn: Turn, judged: Judgement, vector: Vector) -> Outcome:
