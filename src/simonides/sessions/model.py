@@ -103,16 +103,15 @@ def read_by_model(engine: Engine, who: Principal, *, wait: bool) -> dict[str, An
     """
     if engine.models is None:
         return {}
-    found = Reading()
     with engine.db.read(who.owner) as connection:
         part = last_part(connection, who)
-    if part is not None and wait:
-        found = read_waiting(engine, who, part.id)
+    if part is None:
+        return {}
+    found = read_waiting(engine, who, part.id) if wait else Reading()
     with engine.db.read(who.owner) as connection:
-        part = last_part(connection, who)
-        turns = [] if part is None else _waiting(connection, who, part)
+        turns = _waiting(connection, who, part_of(connection, who.owner, part.id) or part)
     chars = sum(len(turn["content"]) for turn in turns)
-    if part is not None and (len(turns) >= WAITING_TURNS or chars >= WAITING_CHARS) and not wait:
+    if (len(turns) >= WAITING_TURNS or chars >= WAITING_CHARS) and not wait:
         engine.worker.submit(read_job(part.id), partial(read_waiting, engine, who, part.id))
     return {"extracted": found.outcomes, "unfinished": len(turns), "reasons": found.reasons}
 
