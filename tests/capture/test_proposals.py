@@ -9,12 +9,12 @@ import pytest
 import yaml
 
 from simonides.capture.proposals import (
-    INSTRUCTIONS,
     MOST_ITEMS,
     Checked,
     Extraction,
     Proposal,
     checked,
+    instructions,
     supported_summary,
 )
 from simonides.core.policy import ProposalLimits
@@ -154,7 +154,7 @@ def test_hostile_texts_are_checked_in_little_time() -> None:
 
 
 def test_the_examples_of_the_instructions_are_committed() -> None:
-    examples = re.findall(r"^(\".*?\") → (\{.*\})$", INSTRUCTIONS, re.MULTILINE)
+    examples = re.findall(r"^(\".*?\") → (\{.*\})$", instructions(), re.MULTILINE)
     assert len(examples) == 3
     for text, item in examples:
         assert check(json.loads(text), **json.loads(item)).reasons == ()

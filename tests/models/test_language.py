@@ -11,18 +11,11 @@ import simonides
 from simonides import Settings
 from simonides.models.language import LanguageModels, ModelFailed
 from simonides.testing import ManualClock
-from simonides.testing.model_server import (
-    ModelServer,
-    failing,
-    fenced,
-    garbage,
-    hanging,
-    huge,
-    late,
-    saying,
-)
+from simonides.testing.model_server import ModelServer, Reply, failing, hanging, saying
 
 GOOD = '{"items": ["tea"]}'
+GARBAGE = saying('I would rather talk about the weather {"')
+HUGE = saying('{"filler": "' + "x" * (5 << 20) + '"}')
 
 
 class Found(BaseModel):
@@ -51,7 +44,7 @@ def asking(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "reply", [saying(GOOD), fenced({"items": ["tea"]}), late(saying(GOOD), 0.2)]
+    "reply", [saying(GOOD), saying(f"```json\n{GOOD}\n```"), Reply(GOOD, delay_s=0.2)]
 )
 def test_an_answer_is_read_whatever_its_form(asking, reply):
     models, server = asking(reply)
@@ -71,16 +64,16 @@ def test_a_model_that_takes_no_temperature_gets_none(asking):
 
 
 def test_a_wrong_answer_is_asked_for_once_more(asking):
-    models, server = asking(garbage(), saying(GOOD))
-    assert models.ask("Say", "tea", Found).calls == 2
+    models, server = asking(GARBAGE, saying(GOOD))
+    assert models.ask("Say", "tea", Found).usage.requests == 2
     assert len(server.received) == 2
 
 
 @pytest.mark.parametrize(
     ("replies", "reason"),
     [
-        ([garbage(), garbage()], "invalid"),
-        ([garbage(), huge()], "invalid"),
+        ([GARBAGE, GARBAGE], "invalid"),
+        ([GARBAGE, HUGE], "invalid"),
         ([failing(401)], "unauthorised"),
         ([failing(404)], "unauthorised"),
         ([failing(400)], "refused"),
@@ -104,7 +97,7 @@ def test_a_passing_failure_is_tried_again_within_the_budget(asking, status):
     assert len(server.received) == 2
 
 
-@pytest.mark.parametrize("reply", [hanging(), late(saying(GOOD), 4.0)])
+@pytest.mark.parametrize("reply", [hanging(), Reply(GOOD, delay_s=4.0)])
 def test_the_budget_of_time_holds(asking, reply):
     models, _ = asking(reply, seconds=60.0)
     begun = time.monotonic()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simonides.agent.contract import PREFIX, Checks, shows
-from simonides.capture.clauses import clauses, sentences
+from simonides.capture.clauses import clauses_of
 from simonides.capture.slots import folded, slots_of
 from simonides.core.policy import Policy
 from simonides.core.record import Trust
@@ -27,8 +27,8 @@ _ASKS = re.compile(
 
 def propose(own: str, policy: Policy) -> dict[str, Any]:
     """Propose what a user's own words state under keys that may be proposed, as many as may be."""
-    parts = [clause for sentence in sentences(own) for clause in clauses(sentence)]
-    found = [(folded(slot.key), slot.value) for part in parts for slot in slots_of(part)]
+    slots = [slot for clause in clauses_of(own) for slot in slots_of(clause)]
+    found = [(folded(slot.key), slot.value) for slot in slots]
     found += [("declared_tier", tier["about"].casefold()) for tier in _TIER.finditer(own)]
     known = {key: value for key, value in found if policy.proposals.category_of(key)}
     most = min(policy.proposals.max_items, policy.agent.capture_items)

@@ -13,15 +13,7 @@ from simonides.api.tools import Tools
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import Outcome, Outcomes
 from simonides.core.record import Draft, Record, id_text
-from simonides.core.results import (
-    AddReport,
-    Conversation,
-    Digest,
-    Explanation,
-    Hit,
-    Page,
-    Recall,
-)  # fmt: skip
+from simonides.core.results import AddReport, Conversation, Digest, Explanation, Hit, Page, Recall
 from simonides.core.scope import in_session
 from simonides.core.validation import text
 from simonides.prompt.digest import digest, profile

@@ -7,19 +7,19 @@ them is said in the reply, which tells the model what to do.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from simonides.api.call import Bound
 from simonides.core.engine import Engine
-from simonides.core.errors import InvalidInput, SimonidesError, StoreError, shown
+from simonides.core.errors import InvalidInput, SimonidesError, StoreError
 from simonides.core.outcome import Outcome
 from simonides.core.record import Draft, Source, Trust
 from simonides.core.results import ToolReply
 from simonides.core.scope import Principal
-from simonides.core.validation import invalid, nearest
+from simonides.core.validation import invalid, one_of
 from simonides.prompt.digest import digest
 from simonides.recall.lookup import get
 from simonides.write.forget import forget
@@ -31,19 +31,19 @@ MAX_CALL_CHARS = 64 * 1024
 """Longest arguments of a call; chosen."""
 
 
-class _Search(BaseModel):
-    """Search what is remembered of the user and of earlier conversations."""
-
+class _Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Search(_Arguments):
+    """Search what is remembered of the user and of earlier conversations."""
 
     query: str = Field(min_length=1, max_length=2_000, description="What you want to know.")
     limit: int = Field(5, ge=1, le=20, description="Most memories.")
 
 
-class _Remember(BaseModel):
+class _Remember(_Arguments):
     """Store one statement that matters in later conversations. It counts as said by you."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     content: str = Field(min_length=1, max_length=2_000, description="One complete sentence.")
     key: str = Field(
@@ -52,10 +52,8 @@ class _Remember(BaseModel):
     )  # fmt: skip
 
 
-class _Forget(BaseModel):
+class _Forget(_Arguments):
     """Delete a memory that you stored. Only the user can delete what the user said."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     which: str = Field(min_length=1, max_length=512, description="Its key or id.")
 
@@ -71,9 +69,7 @@ class Tools(Bound):
 
     def __init__(self, engine: Engine, who: Principal, names: Sequence[str] = ()) -> None:
         super().__init__(engine, who)
-        self._names = {
-            f"{_checked('names', name, _TOOLS)}_memory": name for name in names or _TOOLS
-        }
+        self._names = {f"{one_of('names', name, _TOOLS)}_memory": name for name in names or _TOOLS}
 
     def definitions(self, vendor: str = "openai") -> list[dict[str, Any]]:
         """Return the definitions of the tools, as an SDK takes them.
@@ -85,7 +81,7 @@ class Tools(Bound):
         Raises:
             InvalidInput: If the vendor is unknown.
         """
-        _checked("vendor", vendor, VENDORS)
+        one_of("vendor", vendor, VENDORS)
         return [_defined(vendor, name, _TOOLS[verb]) for name, verb in self._names.items()]
 
     def call(self, name: str, arguments: Mapping[str, Any] | str) -> ToolReply:
@@ -102,7 +98,7 @@ class Tools(Bound):
             InvalidInput: If there is no tool of this name.
             StoreError: If the store could not.
         """
-        verb = self._names[_checked("name", name, self._names)]
+        verb = self._names[one_of("name", name, self._names)]
         try:
             return self._carried_out(_TOOLS[verb], arguments)
         except StoreError:
@@ -124,13 +120,6 @@ class Tools(Bound):
                     text = "This is the user's own: only the user can delete it. Ask the user."
                     return ToolReply(text=text, ok=False)
                 return _told(self._call(forget, record or which))
-
-
-def _checked(field: str, name: object, known: Collection[str]) -> str:
-    if isinstance(name, str) and name in known:
-        return name
-    problem = f"{shown(name)} is none of {', '.join(known)}{nearest(name, known)}"
-    raise InvalidInput(field, problem)
 
 
 def _given(tool: type[_Call], arguments: Mapping[str, Any] | str) -> _Call:

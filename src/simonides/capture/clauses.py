@@ -95,6 +95,11 @@ def clauses(sentence: str) -> list[str]:
     return [part for part in parts if any(map(str.isalnum, part))]
 
 
+def clauses_of(text: str) -> list[str]:
+    """Return the clauses of all sentences of a text."""
+    return [clause for sentence in sentences(text) for clause in clauses(sentence)]
+
+
 def _goes_on(text: str, start: int, end: int) -> bool:
     """Whether the full stop before a place belongs to an abbreviation or a number."""
     before = text[max(start, end - 40) : end].rstrip()

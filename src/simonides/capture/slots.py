@@ -28,6 +28,9 @@ SINGLE = frozenset(
 MANNER = ("language", "tone", "response_style", "pronouns", "units")
 """Keys that say how to answer: preferences, not facts."""
 
+RULED = (*MANNER, "channel", "preferred_name")
+"""Keys for which a rule about the answers gives a value."""
+
 PREDICATES = {"allergies": "allergic_to", "medication": "takes", "diet": "eats", "speaks": "speaks"}
 """Keys of which people have several values at a time: these are kept as triples."""
 

@@ -9,26 +9,10 @@ from typing import Any
 
 from typer import TyperException
 
+from simonides.core import results
 from simonides.core.errors import SimonidesError
 from simonides.core.outcome import Event, Outcome
 from simonides.core.record import Record
-from simonides.core.results import (
-    AddReport,
-    AuditReport,
-    Buffer,
-    Conversation,
-    Digest,
-    Explanation,
-    Hit,
-    Page,
-    Recall,
-    Receipt,
-    Refusal,
-    SessionReport,
-    TaskReport,
-    Verification,
-    Waiting,
-)
 from simonides.govern.rights import Grant
 
 SHOWN_CHARS = 100
@@ -70,43 +54,42 @@ def _data(result: Any) -> Any:
 
 
 def _failed(result: Any) -> bool:
-    match result:
-        case Outcome():
-            return result.refused
-        case AuditReport():
-            return not result.ok
-        case Mapping():
-            return result.get("revoked") is False
-        case _:
-            return not result
+    if isinstance(result, Outcome):
+        return result.refused
+    return result.get("revoked") is False if isinstance(result, Mapping) else not result
 
 
 def _lines(result: Any) -> Iterable[str]:
-    if isinstance(result, Digest):
-        return [result.text]
-    if isinstance(result, Verification):
-        return _fields({name: [id[-8:] for id in ids] for name, ids in result})
-    if isinstance(result, TaskReport):
-        kept = [each for each in (*result.promoted, result.learned) if each is not None]
-        return [
-            *(line for each in kept for line in _of_memories(each)),
-            f"removed: {result.removed}",
-        ]
-    if isinstance(result, SessionReport):
-        made = [*result.extracted, *result.promoted]
-        summed = result.summary.record if result.summary is not None else None
-        return [
-            f"{result.entries} turns" + "".join(f", {reason}" for reason in result.reasons),
-            *map(_visible, summed.content.splitlines() if summed is not None else []),
-            *(line for each in made for line in _of_memories(each)),
-        ]
-    if isinstance(result, Buffer):
-        return [f"{each['role']}: {_visible(each['content'])}" for each in result.messages]
-    if isinstance(result, Refusal):
-        return [_item(result)]
-    if isinstance(result, Mapping) and list(result) == ["prompt"]:
-        return [str(result["prompt"])]
-    return _report(result) if isinstance(result, AddReport) else _of_memories(result)
+    match result:
+        case results.Digest():
+            yield result.text
+        case results.Verification():
+            yield from _fields({name: [id[-8:] for id in ids] for name, ids in result})
+        case results.TaskReport():
+            for each in (*result.promoted, result.learned):
+                yield from () if each is None else _lines(each)
+            yield f"removed: {result.removed}"
+        case results.SessionReport() | results.Buffer():
+            yield from _conversation(result)
+        case results.Refusal():
+            yield _item(result)
+        case results.AddReport():
+            yield from _report(result)
+        case {"prompt": prompt}:
+            yield str(prompt)
+        case _:
+            yield from _of_memories(result)
+
+
+def _conversation(result: results.SessionReport | results.Buffer) -> Iterable[str]:
+    if isinstance(result, results.Buffer):
+        yield from (f"{each['role']}: {_visible(each['content'])}" for each in result.messages)
+        return
+    yield f"{result.entries} turns" + "".join(f", {reason}" for reason in result.reasons)
+    if result.summary is not None and result.summary.record is not None:
+        yield from map(_visible, result.summary.record.content.splitlines())
+    for outcome in (*result.extracted, *result.promoted):
+        yield from _lines(outcome)
 
 
 def _of_memories(result: Any) -> Iterable[str]:
@@ -117,9 +100,9 @@ def _of_memories(result: Any) -> Iterable[str]:
                 yield _record(record)
         case Record():
             yield _record(result, most=None)
-        case Explanation():
+        case results.Explanation():
             yield from _explanation(result)
-        case AuditReport():
+        case results.AuditReport():
             yield from result.problems
             verdict = "the chain holds" if result.ok else "the chain is broken"
             yield f"{verdict} (owners: {result.owners}, events: {result.events})"
@@ -129,18 +112,27 @@ def _of_memories(result: Any) -> Iterable[str]:
             yield from map(_item, result)
         case _:
             yield "nothing found"
-    if isinstance(result, Recall) and result.degraded:
+    if isinstance(result, results.Recall) and result.degraded:
         yield f"without: {', '.join(result.degraded)}"
-    if isinstance(result, Page) and result.next_cursor is not None:
+    if isinstance(result, results.Page) and result.next_cursor is not None:
         yield f"more: --cursor {result.next_cursor}"
 
 
-def _item(item: Record | Hit | Event | Grant | Refusal | Receipt | Waiting | Conversation) -> str:
+def _item(
+    item: Record
+    | results.Hit
+    | Event
+    | Grant
+    | results.Refusal
+    | results.Receipt
+    | results.Waiting
+    | results.Conversation,
+) -> str:
     match item:
         case Record():
             past = "" if item.is_current else f"  {item.status.value}"
             return f"{_record(item)}  v{item.version}{past}"
-        case Hit():
+        case results.Hit():
             careful = f"\n    careful: {', '.join(item.warnings)}" if item.warnings else ""
             scores = f"score {item.score:.2f}, relevance {item.relevance:.2f}"
             return f"{_record(item.record)}\n    {scores}; {item.reason}{careful}"
@@ -150,17 +142,17 @@ def _item(item: Record | Hit | Event | Grant | Refusal | Receipt | Waiting | Con
         case Grant():
             right = item.right.value + ("" if item.subject is None else f":{item.subject}")
             return f"{item.grantee}  {right}  [by {item.by}, {item.at:%Y-%m-%d}]"
-        case Receipt():
+        case results.Receipt():
             about = _visible(item.about) or "(the start)"
             return f"{item.id[-8:]}  {item.at:%Y-%m-%d %H:%M}  {len(item.items)} lines  {about}"
-        case Conversation():
+        case results.Conversation():
             state = "open" if item.is_open else "ended"
             last = f"{item.last:%Y-%m-%d %H:%M}"
             return f"{_visible(item.name)}  {item.turns} turns  {state}  [{last}]"
-        case Waiting():
+        case results.Waiting():
             told = [_visible(item.said)] if item.said else [_record(side) for side in item.sides]
             return "\n    ".join((f"{item.id[-8:]}  {item.kind}  [{item.at:%Y-%m-%d}]", *told))
-        case Refusal():
+        case results.Refusal():
             return f"{item.id[-8:]}  {item.kind}  {_visible(item.value)}  [{item.at:%Y-%m-%d}]"
 
 
@@ -173,7 +165,7 @@ def _record(record: Record, most: int | None = SHOWN_CHARS) -> str:
     return f"{record.id[-8:]}  {key}{content}  [{made}]"
 
 
-def _report(result: AddReport) -> Iterable[str]:
+def _report(result: results.AddReport) -> Iterable[str]:
     for line in result.lines:
         why = f" ({', '.join(line.reasons)})" if line.reasons else ""
         yield f"{line.role}: {'kept' if any(line.kept) else 'not kept'}{why}"
@@ -188,7 +180,7 @@ def _report(result: AddReport) -> Iterable[str]:
     yield from (f"not read: {reason}" for reason in result.reasons)
 
 
-def _explanation(result: Explanation) -> Iterable[str]:
+def _explanation(result: results.Explanation) -> Iterable[str]:
     yield _record(result.record)
     if result.recalled:
         yield f"rank {result.rank}, score {result.score:.2f}, relevance {result.relevance:.2f}"

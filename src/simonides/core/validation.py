@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, TypeVar
 
@@ -45,12 +45,19 @@ def enum_member(kind: type[E], field: str, raw: object) -> E:
     Raises:
         InvalidInput: If there is none; it lists the values and names the nearest.
     """
-    try:
-        return kind(raw)  # type: ignore[arg-type]  # any value may be asked for
-    except ValueError as error:
-        known = [member.value for member in kind]
+    return kind(one_of(field, raw, [member.value for member in kind]))
+
+
+def one_of(field: str, raw: object, known: Collection[str]) -> str:
+    """Return a name that is one of those known.
+
+    Raises:
+        InvalidInput: If it is none; it lists them and names the nearest.
+    """
+    if not isinstance(raw, str) or raw not in known:
         problem = f"{shown(raw)} is none of {', '.join(known)}{nearest(raw, known)}"
-        raise InvalidInput(field, problem) from error
+        raise InvalidInput(field, problem)
+    return raw
 
 
 def invalid(error: ValidationError, known: Sequence[str] = (), at: str = "") -> InvalidInput:

@@ -18,7 +18,8 @@ import os
 import re
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -183,23 +184,26 @@ class _Chat:
         request = self._told(path, options.get("body"))
         if request is None:
             return post(path, **options)
-        try:
+        with self._noting(request):
             answer = post(path, **{**options, "body": request.body})
-        except BaseException:
-            self._answered(request, [])
-            raise
         return self._passed(request, answer)
 
     async def _post_async(self, post: Callable[..., Any], path: str, **options: Any) -> Any:
         request = await to_thread.run_sync(self._told, path, options.get("body"))
         if request is None:
             return await post(path, **options)
-        try:
+        with self._noting(request):
             answer = await post(path, **{**options, "body": request.body})
+        return self._passed(request, answer)
+
+    @contextmanager
+    def _noting(self, request: _Request) -> Iterator[None]:
+        """Add the user's messages of a request that fails."""
+        try:
+            yield
         except BaseException:
             self._answered(request, [])
             raise
-        return self._passed(request, answer)
 
     # -- before the request ------------------------------------------------------------------------
 
@@ -244,8 +248,11 @@ class _Chat:
         """Return the digest of a request: a new one, or in a loop of tool calls the last one."""
         last = self._receipts.get(key) if repeats else None
         about = asked or (last and last.about)
+        digest = None
         try:
-            digest = None if last is None else self._again(last)
+            if last is not None:
+                with suppress(NotReplayable):
+                    digest = self.memory.receipts.replay(last)
             digest = digest or (self.memory.digest(about) if about else None)
         except SimonidesError:
             _log.warning("the request is sent without a digest", exc_info=True)
@@ -253,12 +260,6 @@ class _Chat:
         if digest is not None:
             self._note(key, digest.receipt)
         return digest
-
-    def _again(self, receipt: Receipt) -> Digest | None:
-        try:
-            return self.memory.receipts.replay(receipt)
-        except NotReplayable:
-            return None
 
     def _note(self, key: str, receipt: Receipt) -> None:
         self._receipts[key] = receipt

@@ -23,7 +23,6 @@ import hashlib
 import json
 import math
 import re
-import threading
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
@@ -123,23 +122,14 @@ class StaticEmbedder:
             digests; vectors under different ids must never be compared.
     """
 
-    def __init__(self, directory: Path = ARTEFACT) -> None:
-        """Read the manifest (1 KB); the first `encode` loads the table and the vocabulary.
-
-        Args:
-            directory: Holds manifest.json, table.npy and vocab.txt as the build script writes them.
-
-        Raises:
-            FileNotFoundError: If the directory has no manifest.
-        """
-        manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
+    def __init__(self) -> None:
+        """Read the manifest (1 KB); the first `encode` loads the table and the vocabulary."""
+        manifest = json.loads((ARTEFACT / "manifest.json").read_text(encoding="utf-8"))
         self.dimensions: int = manifest["dimensions"]
         digests = sorted((name, file["sha256"]) for name, file in manifest["files"].items())
         content = json.dumps([ENCODING_REVISION, digests]).encode()
         digest = hashlib.sha256(content).hexdigest()[:DIGEST_CHARS]
         self.model_id = f"{manifest['name']}-{self.dimensions}-{digest}"
-        self._directory = directory
-        self._weights: tuple[WordPiece, NDArray[np.int8]] | None = None
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts, each on its own: a vector never depends on the rest of the batch.
@@ -150,14 +140,9 @@ class StaticEmbedder:
         Returns:
             Float32 array (len(texts), dimensions), rows of length 1 in the order given. A text
                 without a known token (empty, blank, unknown symbols only) gives the zero vector.
-
-        Raises:
-            FileNotFoundError: On the first call, if the artefact is incomplete.
         """
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        if not texts:
-            return vectors
-        tokenizer, table = self._weights or self._load()
+        tokenizer, table = _weights_of(self.model_id)
         for row, text in zip(vectors, texts, strict=True):
             tokens = tokenizer.encode(text[:MAX_CHARS])
             if not tokens:
@@ -171,27 +156,18 @@ class StaticEmbedder:
                 row[:] = total / math.sqrt(squared_length)
         return vectors
 
-    def _load(self) -> tuple[WordPiece, NDArray[np.int8]]:
-        # Of two threads on the first call one loads and the other waits for it.
-        with _loading:
-            self._weights = _weights_of(self._directory.resolve(), self.model_id)
-            return self._weights
-
-
-_loading = threading.Lock()
-
 
 @lru_cache(maxsize=1)
-def _weights_of(directory: Path, model_id: str) -> tuple[WordPiece, NDArray[np.int8]]:
-    """Load the tokenizer and the (tokens, dimensions) table of an artefact, which never changes.
+def _weights_of(model_id: str) -> tuple[WordPiece, NDArray[np.int8]]:
+    """Load the tokenizer and the (tokens, dimensions) table, once for all embedders of a process.
 
-    Once for all embedders of a process.
+    Threads that ask at the same time may each load them; all give the same vectors.
     """
-    del model_id  # part of the cache key: the files may have been replaced
-    mapped = np.load(directory / "table.npy", mmap_mode="r", allow_pickle=False)
+    del model_id  # the key of the cache: the files may have been replaced
+    mapped = np.load(ARTEFACT / "table.npy", mmap_mode="r", allow_pickle=False)
     # A plain view of the map: pooling through np.memmap itself is a third slower.
     table: NDArray[np.int8] = np.asarray(mapped)
-    return WordPiece(read_vocabulary(directory)), table
+    return WordPiece(read_vocabulary(ARTEFACT)), table
 
 
 def read_vocabulary(directory: Path) -> list[str]:
@@ -224,25 +200,20 @@ CJK = re.compile(
 class WordPiece:
     """Text to token ids over a fixed vocabulary; safe to share between threads."""
 
-    def __init__(self, vocabulary: Sequence[str], *, unknown: str = "[UNK]") -> None:
+    def __init__(self, vocabulary: Sequence[str]) -> None:
         """Index the vocabulary.
 
         Args:
-            vocabulary: Tokens by id; pieces that continue a word begin with "##".
-            unknown: The token for a word without pieces; must be in the vocabulary.
-
-        Raises:
-            ValueError: If `unknown` is not in the vocabulary.
+            vocabulary: Tokens by id; pieces that continue a word begin with "##". "[UNK]" is the
+                one of words without pieces.
         """
-        if unknown not in vocabulary:
-            raise ValueError(f"The vocabulary has no token {unknown!r}.")
         self._first: dict[str, int] = {}
         self._next: dict[str, int] = {}
         for token_id, token in enumerate(vocabulary):
             continues = token.startswith(CONTINUATION)
             pieces = self._next if continues else self._first
             pieces[token.removeprefix(CONTINUATION)] = token_id
-        self._unknown = self._first[unknown]
+        self._unknown = (self._first["[UNK]"],)
         self._longest = max(map(len, [*self._first, *self._next]))
         self._pieces = lru_cache(maxsize=CACHED_WORDS)(self._cut)
         self._chunks = lru_cache(maxsize=CACHED_WORDS)(self._words)
@@ -255,20 +226,17 @@ class WordPiece:
         if not (text.isascii() and text.isprintable()):
             return self._words(text)
         # In printable ASCII only the space separates words, so each chunk can be cached.
-        chunks = self._chunks
         tokens: list[int] = []
         for chunk in text.split():
             # Overlong chunks are not cached: they would fill the cache.
-            tokens += chunks(chunk) if len(chunk) <= MAX_WORD_CHARS else self._words(chunk)
+            tokens += self._chunks(chunk) if len(chunk) <= MAX_WORD_CHARS else self._words(chunk)
         return tokens
 
     def _words(self, text: str) -> list[int]:
-        pieces = self._pieces
-        unknown = (self._unknown,)
         return [
             token
             for word in normalise(text).split()
-            for token in (pieces(word) if len(word) <= MAX_WORD_CHARS else unknown)
+            for token in (self._pieces(word) if len(word) <= MAX_WORD_CHARS else self._unknown)
         ]
 
     def _cut(self, word: str) -> tuple[int, ...]:
@@ -282,7 +250,7 @@ class WordPiece:
                 if token is not None:
                     break
             else:
-                return (self._unknown,)
+                return self._unknown
             ids.append(token)
             start, vocabulary = end, self._next
         return tuple(ids)

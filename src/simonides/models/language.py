@@ -11,8 +11,7 @@ import asyncio
 import logging
 import re
 import threading
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
@@ -23,6 +22,7 @@ from simonides.core.settings import Settings, openai_url
 from simonides.models.loop import EventLoop
 
 if TYPE_CHECKING:
+    from pydantic_ai import AgentRunResult
     from pydantic_ai.models import Model
 
 T = TypeVar("T", bound=BaseModel)
@@ -69,27 +69,12 @@ _HINTS: dict[Reason, str] = {
 }
 
 
-class Answer(NamedTuple):
-    """An answer of a model.
-
-    Attributes:
-        output: A value of the asked type, or the text.
-        calls: Requests that it took.
-        tokens: Tokens of input and of output.
-    """
-
-    output: Any
-    calls: int
-    tokens: tuple[int, int]
-
-
 class LanguageModels:
     """The chosen model, its event loop, and what it has cost so far. Thread-safe.
 
     Attributes:
         name: Such as ``openai:gpt-5-mini``.
-        calls: Requests so far.
-        tokens: Tokens of input and of output so far.
+        usage: Requests and tokens so far.
     """
 
     def __init__(self, model: Model | str, settings: Settings, clock: Clock) -> None:
@@ -99,9 +84,11 @@ class LanguageModels:
             ConfigurationError: If the name is unknown, a key is missing, or the extra is.
         """
         self._model, self._clock = model_of(model), clock
+        from pydantic_ai.usage import RunUsage
+
         provider, name = self._model.system, self._model.model_name
         self.name = model if isinstance(model, str) else f"{provider}:{name}"
-        self.calls, self.tokens = 0, (0, 0)
+        self.usage = RunUsage()
         self._failures, self._paused_until = 0, 0
         self._seconds = settings.model_timeout_s
         self._lock = threading.Lock()
@@ -116,7 +103,7 @@ class LanguageModels:
         output: type[T] | None = None,
         *,
         seconds: float | None = None,
-    ) -> Answer:
+    ) -> AgentRunResult[Any]:
         """Ask the model, and wait.
 
         Args:
@@ -126,15 +113,17 @@ class LanguageModels:
                 means any text.
             seconds: Time for everything; at most the setting ``model_timeout_s``.
 
+        Returns:
+            Its answer as ``output``: a value of that type, or the text.
+
         Raises:
             ModelFailed: If there is no usable answer in time.
         """
         budget = min(seconds or self._seconds, self._seconds)
         if self.is_paused:
             raise ModelFailed("unreachable", "it failed several times in a row, and is left alone")
-        question = self._asked(instructions, prompt, output, budget)
         try:
-            answer = self._answered(question, budget)
+            answer = self._answered(instructions, prompt, output, budget)
         except ModelFailed as error:
             _log.warning("%s", error)
             if error.reason not in ("empty", "invalid", "refused"):
@@ -143,8 +132,7 @@ class LanguageModels:
                 self._failures, self._paused_until = 0, self._clock.now_ms() + PAUSE_MS
             raise
         with self._lock:
-            self._failures, self.calls = 0, self.calls + answer.calls
-            self.tokens = (self.tokens[0] + answer.tokens[0], self.tokens[1] + answer.tokens[1])
+            self._failures, self.usage = 0, self.usage + answer.usage
         return answer
 
     @property
@@ -155,8 +143,8 @@ class LanguageModels:
     def status(self) -> dict[str, Any]:
         """Return its name, where it is, and what it has cost."""
         return {
-            "model": self.name, "model_url": self._model.base_url, "model_calls": self.calls,
-            "model_tokens": sum(self.tokens), "model_paused": self.is_paused,
+            "model": self.name, "model_url": self._model.base_url, "model_paused": self.is_paused,
+            "model_calls": self.usage.requests, "model_tokens": self.usage.total_tokens,
         }  # fmt: skip
 
     def hurry(self, seconds: float) -> None:
@@ -172,21 +160,15 @@ class LanguageModels:
         self._lock, self._turns = threading.Lock(), None
         self._loop.after_fork()
 
-    def _answered(self, question: Coroutine[Any, Any, Answer], budget: float) -> Answer:
-        try:
-            return self._loop.run(question, budget * 1.05)
-        except TimeoutError:
-            raise ModelFailed("timeout", f"no answer in {budget:.1f} s") from None
-
-    async def _asked(
+    def _answered(
         self, instructions: str, prompt: str, output: type[T] | None, budget: float
-    ) -> Answer:
-        until = asyncio.get_running_loop().time() + budget
-        late, failures = ModelFailed("timeout", f"no answer in {budget:.1f} s"), list[ModelFailed]()
+    ) -> AgentRunResult[Any]:
+        failures: list[ModelFailed] = []
+        question = self._tried(instructions, prompt, output, budget, failures)
         try:
-            async with asyncio.timeout_at(until):
-                return await self._tried(instructions, prompt, output, until, failures)
+            return self._loop.run(question, budget)
         except TimeoutError:
+            late = ModelFailed("timeout", f"no answer in {budget:.1f} s")
             raise next(reversed(failures), late) from None
 
     async def _tried(
@@ -194,9 +176,9 @@ class LanguageModels:
         instructions: str,
         prompt: str,
         output: type[T] | None,
-        until: float,
+        budget: float,
         failures: list[ModelFailed],
-    ) -> Answer:
+    ) -> AgentRunResult[Any]:
         """Ask until there is an answer, or a failure that does not pass; note those that do."""
         from pydantic_ai import Agent
         from pydantic_ai.exceptions import ModelAPIError
@@ -211,16 +193,11 @@ class LanguageModels:
         if not self._model.profile.get("supports_thinking", False):  # these take none
             asked["temperature"] = 0.0
         clock = asyncio.get_running_loop()
+        until = clock.time() + budget
         for attempt in range(RETRIES + 1):
             try:
                 async with self._turns:
-                    run = await agent.run(prompt, model_settings=asked)
-                used = run.usage
-                if not run.output:
-                    raise ModelFailed("empty", "it said nothing")
-                return Answer(run.output, used.requests, (used.input_tokens, used.output_tokens))
-            except ModelFailed:
-                raise
+                    answer = await agent.run(prompt, model_settings=asked)
             except Exception as error:  # a model of the caller may raise anything
                 failed = _failed(error)
                 if output is None and failed.reason == "invalid":  # any text would do
@@ -231,6 +208,10 @@ class LanguageModels:
                     raise failed from error
                 failures.append(failed)
                 await asyncio.sleep(wait)
+                continue
+            if not answer.output:
+                raise ModelFailed("empty", "it said nothing")
+            return answer
         raise AssertionError("unreachable")
 
 
@@ -249,13 +230,11 @@ def _failed(error: Exception) -> ModelFailed:
          "unauthorised"),
         ((e.ModelRateLimitError,), "busy"),
         ((e.ModelRequestRejectedError, e.UserError), "refused"),
-        ((e.ModelAPIError,), "unreachable"),
         ((e.ContentFilterError,), "empty"),
         ((e.UnexpectedModelBehavior, e.UsageLimitExceeded), "invalid"),
-        ((Exception,), "unreachable"),
     ]  # fmt: skip
-    fitting = [name for kinds, name in reasons if isinstance(error, kinds)]
-    return ModelFailed(fitting[0], str(error))
+    fitting = (name for kinds, name in reasons if isinstance(error, kinds))
+    return ModelFailed(next(fitting, "unreachable"), str(error))
 
 
 def _outputs(output: type[T]) -> Any:

@@ -58,7 +58,7 @@ class EventLoop:
             return
         if self._context is not None:
             left = self._context.__aexit__(None, None, None)
-            asyncio.run_coroutine_threadsafe(_awaited(left), loop).result(START_S)
+            asyncio.run_coroutine_threadsafe(left, loop).result(START_S)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(START_S)
         loop.close()
@@ -70,10 +70,6 @@ class EventLoop:
         )
         self._thread.start()
         if self._context is not None:
-            entered = _awaited(self._context.__aenter__())
+            entered = self._context.__aenter__()
             asyncio.run_coroutine_threadsafe(entered, loop).result(START_S)
         return loop
-
-
-async def _awaited(it: Any) -> Any:
-    return await it

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
+from simonides.capture.clauses import clauses_of
 from simonides.capture.frames import parts_of
 from simonides.capture.messages import read_messages
 from simonides.capture.slots import is_for_now, was_for_then
@@ -22,7 +23,7 @@ from simonides.prompt.catch_up import catch_up
 from simonides.prompt.core_block import core_block
 from simonides.prompt.endings import Context, Ending, Statement, endings, statements_of
 from simonides.prompt.lines import LINE_CHARS, assembled, estimated_tokens, hash_of, line_of
-from simonides.prompt.receipts import clauses_of, conversation, floor_of, keep
+from simonides.prompt.receipts import conversation, floor_of, keep
 from simonides.recall.lookup import MAX_LISTED, list_memories
 from simonides.recall.recall import MAX_QUERY_CHARS, changes_since, recall, standing
 from simonides.text.analyse import query_terms

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable
 
-from simonides.capture.clauses import clauses, sentences
+from simonides.capture.clauses import clauses_of
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotReplayable
 from simonides.core.record import Record
@@ -79,11 +79,6 @@ def echoed(engine: Engine, who: Principal) -> frozenset[bytes]:
     params = {"owner": who.owner, "session": conversation(who)}
     with engine.db.read(who.owner) as connection:
         return frozenset(row[0] for row in connection.rows(statements.ECHOES, params))
-
-
-def clauses_of(text: str) -> list[str]:
-    """Return the clauses of all sentences of a text."""
-    return [clause for sentence in sentences(text) for clause in clauses(sentence)]
 
 
 def list_receipts(engine: Engine, who: Principal, limit: int = 100) -> list[Receipt]:

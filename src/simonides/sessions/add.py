@@ -31,7 +31,7 @@ from simonides.text.topics import is_session
 from simonides.write import privacy
 from simonides.write.candidate import candidate_of
 from simonides.write.gates import Turn
-from simonides.write.judge import Commit, Judgement, judge
+from simonides.write.judge import Judgement, judge
 from simonides.write.log import end_job, go_on, next_position
 from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import owner_turn
@@ -158,8 +158,7 @@ def _resent(engine: Engine, who: Principal, session: str, said: Sequence[Said]) 
 def _stored(engine: Engine, who: Principal, session: str, said: Sequence[Said]) -> list[AddLine]:
     """Store messages in one transaction, each with what is learned from it."""
     every = [j for each in said for turn, facts in each.judged for j in (turn, *facts)]
-    commits = [each.candidate for each in every if isinstance(each, Commit)]
-    vectors = iter(vectors_of(engine, commits))
+    vectors = iter(vectors_of(engine, every))
     lines: list[AddLine] = []
     with owner_turn(engine, who.owner, who.name) as (tx, index):
         turn = Turn(tx, index, engine.indexes.embedder)
@@ -169,15 +168,12 @@ def _stored(engine: Engine, who: Principal, session: str, said: Sequence[Said]) 
             learned: list[Outcome] = []
             ended: list[Record] = []
             for piece, (judged, facts) in zip(each.pieces, each.judged, strict=True):
-                at_place = placed(judged, position=position)
+                outcome = decided(turn, placed(judged, position=position), next(vectors))
                 position += 1
-                vector = next(vectors) if isinstance(judged, Commit) else None
-                outcome = decided(turn, at_place, vector)
                 kept += [outcome] if piece.is_kept else []  # a gap only holds the place
                 parents = () if outcome.record is None else (outcome.record,)
                 for fact in facts:
-                    vector = next(vectors) if isinstance(fact, Commit) else None
-                    learned.append(decided(turn, placed(fact, parents=parents), vector))
+                    learned.append(decided(turn, placed(fact, parents=parents), next(vectors)))
                 if outcome.record is not None:
                     ended += end_facts(turn, outcome.record, piece)
             line = _line(each, kept, learned)

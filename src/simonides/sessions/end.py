@@ -277,7 +277,7 @@ class Ending:
         )  # fmt: skip
         # It quotes turns that were screened; it can be no rule, whatever it quotes.
         judged = [judge_approved(candidate_of(self._engine, self._who, draft))]
-        vectors = vectors_of(self._engine, [each.candidate for each in judged])
+        vectors = vectors_of(self._engine, judged)
 
         def store(tx: Transaction, index: OwnerIndex) -> None:
             [outcome] = self._stored(tx, index, zip(judged, vectors, strict=True))
@@ -310,7 +310,7 @@ class Ending:
             judge_approved(candidate_of(self._engine, who, draft))
             for who, draft in zip(homes, drafts, strict=True)
         ]
-        vectors = vectors_of(self._engine, [each.candidate for each in judged])
+        vectors = vectors_of(self._engine, judged)
 
         def store(tx: Transaction, index: OwnerIndex) -> None:
             waiting = {each.id for each in queue.entries(tx.connection, tx.owner)}

@@ -19,39 +19,15 @@ from simonides.sessions.reading import Piece
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memory_row, record_of
 from simonides.text.analyse import analyse
-from simonides.text.changes import corrected
+from simonides.text.changes import corrected, diets, search, setting
 from simonides.text.statement import read
 from simonides.write.gates import Turn
 
 ENDED_KEYS = ("employer", "role", "location", "relationship", "update_channel", "language", "units")
 """Keys of facts that can end without another value."""
 
-_OWN = re.compile(
-    r"(?:(?:so|well|and|but|yes|no|yesterday|today|finally|actually|last \w+),? )*"
-    r"(?:(?:i|i'm|im|i've|we|we're|we've)\b|.{0,40}\b(?:took|taken|got|let|fired) (?:me|us)\b"
-    r"|(?:my |the )?(?:doctor|gp|specialist) .{0,20}\b(?:stopped|ended|cancelled)\b)",
-    re.IGNORECASE,
-)
-_DOSE = re.compile(r"\b\d+ ?(?:mg|mcg|g|ml)\b", re.IGNORECASE)
-
-_PLANTS = "vegetarian vegan pescatarian flexitarian"
-_DIETS = dict.fromkeys(_PLANTS.split(), _PLANTS) | {
-    "meat": f"{_PLANTS} meat pork beef", "fish": "vegetarian vegan fish", "eggs": "vegan eggs",
-    "dairy": "vegan dairy lactose milk", "gluten": "gluten", "carbs": "keto low carb paleo",
-}  # fmt: skip
-"""What a new diet ends of earlier ones, by its name or by what is eaten again."""
-
 LEAST_LIFTED = 0.5
 """Share of the rarity of a rule's words that a clause holds which takes it back; chosen."""
-
-_NO_SUBJECT = frozenset(analyse("never always don't do please must should every each all ever any"))
-_STOPS = re.compile(r"\b(?:stop|quit|avoid|refrain)\b", re.IGNORECASE)
-
-_NAMED = {
-    "employer": re.compile(r"\b(?:my|the) (?:job|employer|company)\b", re.IGNORECASE),
-    "role": re.compile(r"\b(?:my|the) job\b", re.IGNORECASE),
-}
-"""Other names of what a key holds."""
 
 
 def correct_facts(
@@ -99,7 +75,7 @@ def end_facts(turn: Turn, said: Record, piece: Piece) -> list[Record]:
         _, predicate, value = each.get("triple") or ("", "", "")
         if predicate == PREDICATES["diet"]:
             ended += [row for row in _facts(turn, said) if _is_given_up(row, value.lower())]
-    for clause in filter(_OWN.match, piece.ends):
+    for clause in (each for each in piece.ends if search("ends_own", each)):
         new, stated = Statement(clause, said), {folded(slot.key) for slot in slots_of(clause)}
         for row in _facts(turn, said):
             if row["key"] not in stated and _is_ended(turn, new, row):
@@ -115,7 +91,7 @@ def end_facts(turn: Turn, said: Record, piece: Piece) -> list[Record]:
 def _lifted(turn: Turn, said: Record, clause: str) -> Iterator[MemoryRow]:
     """Yield the rules that a clause takes back: "You can deploy on Fridays again"."""
     terms, worth = frozenset(analyse(clause)), turn.index.worth
-    is_negated = _denies(clause)
+    is_negated, no_subject = _denies(clause), set(analyse(setting("no_subject")))
     for id in turn.index.in_categories(STANDING):
         row = turn.tx.memory(id)
         if row is None or row["known_to"] is not None:
@@ -124,20 +100,20 @@ def _lifted(turn: Turn, said: Record, clause: str) -> Iterator[MemoryRow]:
         mine = (record.place, record.trust) == (said.place, Trust.USER)
         if not mine or said.id in record.parents or _denies(record.content) == is_negated:
             continue
-        rule = frozenset(analyse(record.content)) - _NO_SUBJECT
+        rule = frozenset(analyse(record.content)) - no_subject
         shared = sum(map(worth, rule & terms))
         if shared and shared >= LEAST_LIFTED * sum(map(worth, rule)):
             yield row
 
 
 def _denies(text: str) -> bool:
-    return read(text).is_negated or bool(_STOPS.search(text))
+    return read(text).is_negated or search("stops", text) is not None
 
 
 def _is_given_up(row: MemoryRow, diet: str) -> bool:
     """Whether a diet ends another one: "vegan" a vegetarian one, "eat meat again" both."""
     words = diet.split() if diet.startswith("eat") else [diet]
-    over = {each for word in words for each in _DIETS.get(word, "").split()}
+    over = {each for word in words for each in diets().get(word, "").split()}
     old = str(row["object"]).lower()
     return (
         row["predicate"] == PREDICATES["diet"]
@@ -160,10 +136,9 @@ def _facts(turn: Turn, said: Record) -> list[MemoryRow]:
 
 def _is_ended(turn: Turn, new: Statement, row: MemoryRow) -> bool:
     """Whether a clause names the value of a fact and surely ends it."""
-    named = _NAMED.get(row["key"])
-    if named is not None and named.search(new.text):
+    if row["key"] in ("employer", "role") and search(f"names_{row['key']}", new.text):
         return new.is_news
-    value = set(analyse(_DOSE.sub("", row["object"] or row["content"])))
+    value = set(analyse(re.sub(setting("dose"), "", row["object"] or row["content"])))
     if not value or not value <= set(analyse(new.text)):
         return False
     old = Statement(row["quote"] or row["content"], record_of({**row, "key": None}))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from simonides.capture.proposals import INSTRUCTIONS, Checked, Extraction, Proposal, checked
+from simonides.capture.proposals import Checked, Extraction, Proposal, checked, instructions
 from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound
@@ -20,7 +20,7 @@ from simonides.core.outcome import Outcome
 from simonides.core.policy import Policy
 from simonides.core.record import Draft, Source, id_text
 from simonides.core.scope import Principal
-from simonides.models.language import ModelFailed
+from simonides.models.language import LanguageModels, ModelFailed
 from simonides.sessions.summary import summarised
 from simonides.storage import statements
 from simonides.storage.database import Connection
@@ -57,11 +57,6 @@ SUPPORTABLE = frozenset("model_hold model_repeat implied not_lasting".split())
 
 RETRY_MS = 600_000
 """After this time, what the model could not read is read again; chosen."""
-
-SUMMARY_PROMPT = (
-    'Set "summary", too: what the user wanted, what was decided and what is left to do, in at most'
-    " 900 characters, with the names, numbers and prohibitions that were said and nothing else."
-)
 
 
 class Reading(NamedTuple):
@@ -100,7 +95,7 @@ def read_waiting(engine: Engine, who: Principal, id: bytes, *, sums_up: bool = F
         if not turns and not (sums_up and part.turns):
             return found
         try:
-            answer = _asked(engine, who, question, sums_up=is_last)
+            answer = _asked(engine, engine.models, who, question, sums_up=is_last)
         except ModelFailed as error:
             _keep_failure(engine, who, part, error.reason)
             return found._replace(reasons=(*found.reasons, f"model:{error.reason}"))
@@ -127,16 +122,15 @@ def read_by_model(engine: Engine, who: Principal, *, wait: bool) -> dict[str, An
     """
     if engine.models is None:
         return {}
-    found = Reading()
     with engine.db.read(who.owner) as connection:
         part = last_part(connection, who)
-    if part is not None and wait:
-        found = read_waiting(engine, who, part.id)
+    if part is None:
+        return {}
+    found = read_waiting(engine, who, part.id) if wait else Reading()
     with engine.db.read(who.owner) as connection:
-        part = last_part(connection, who)
-        turns = [] if part is None else _waiting(connection, who, part)
+        turns = _waiting(connection, who, part_of(connection, who.owner, part.id) or part)
     chars = sum(len(turn["content"]) for turn in turns)
-    if part is not None and (len(turns) >= WAITING_TURNS or chars >= WAITING_CHARS) and not wait:
+    if (len(turns) >= WAITING_TURNS or chars >= WAITING_CHARS) and not wait:
         engine.worker.submit(read_job(part.id), partial(read_waiting, engine, who, part.id))
     return {"extracted": found.outcomes, "unfinished": len(turns), "reasons": found.reasons}
 
@@ -175,7 +169,9 @@ def _question(
     if sums_up and told:  # of what it has read already, the end of the talk needs the gist
         before = [summarised(told, ())[0]]
     keys = engine.policies.for_org(who.home.org).proposals.keys
-    known = [f"{key}: {_flat(value)}" for key, value in _known(connection, who).items()]
+    params = {"owner": who.owner, "purpose": who.purpose or ""}
+    rows = connection.rows(statements.KNOWN_KEYS, params)
+    known = [f"{key}: {_flat(value)}" for key, value in rows]
     return "\n".join([
         f"date: {to_datetime(engine.clock.now_ms()):%Y-%m-%d}", f"keys: {' '.join(sorted(keys))}",
         "known:", *known, "earlier:", *before, "turns:",
@@ -193,19 +189,14 @@ def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def _known(connection: Connection, who: Principal) -> dict[str, str]:
-    """Return what is known under keys, so that it is not proposed again."""
-    params = {"owner": who.owner, "purpose": who.purpose or ""}
-    return dict(connection.rows(statements.KNOWN_KEYS, params))
-
-
-def _asked(engine: Engine, who: Principal, question: str, *, sums_up: bool) -> Extraction:
+def _asked(
+    engine: Engine, models: LanguageModels, who: Principal, question: str, *, sums_up: bool
+) -> Extraction:
     """Ask the model, within what one user may cost a day.
 
     Raises:
         ModelFailed: If it gives no usable answer, or the day's limit is reached.
     """
-    assert engine.models is not None  # noqa: S101  the callers have looked
     day, most = engine.clock.now_ms() // DAY_MS, engine.settings.model_calls_per_day
     params = {"owner": who.owner, "day": day, "name": "model_calls"}
     with engine.db.read(who.owner) as connection:
@@ -213,17 +204,14 @@ def _asked(engine: Engine, who: Principal, question: str, *, sums_up: bool) -> E
     if spent is not None and spent[0] >= most:
         raise ModelFailed("refused", f"{most} requests of this user today; the limit of a day")
     extract = engine.policies.for_org(who.home.org).extract
-    parts = [INSTRUCTIONS, extract.instructions, SUMMARY_PROMPT if sums_up else ""]
+    parts = [instructions(sums_up=sums_up), extract.instructions]
     if extract.categories:
         named = {name: list(fields) for name, fields in extract.categories.items()}
-        parts.insert(2, f"Set category, and details, where one fits: {json.dumps(named)}")
-    instructions = "\n".join(filter(None, parts))
-    answer = engine.models.ask(instructions, question, Extraction)
+        parts.append(f"Set category, and details, where one fits: {json.dumps(named)}")
+    answer = models.ask("\n".join(filter(None, parts)), question, Extraction)
     with engine.db.write(who.owner) as connection:
-        connection.run(statements.COUNT, {**params, "value": answer.calls})
-    found = answer.output
-    assert isinstance(found, Extraction)  # noqa: S101  it was asked for
-    return found
+        connection.run(statements.COUNT, {**params, "value": answer.usage.requests})
+    return answer.output  # type: ignore[no-any-return]  # it was asked for
 
 
 def _stored(
@@ -257,7 +245,7 @@ def _stored(
             judged.append(made)
         else:
             held.append((draft_fields(made.candidate), found.reasons))
-    vectors = vectors_of(engine, [each.candidate for each in judged])
+    vectors = vectors_of(engine, judged)
     with owner_turn(engine, who.owner, who.name) as (tx, index):
         now = part_of(tx.connection, who.owner, part.id)
         if now is None or now.data["read"] != part.data["read"]:

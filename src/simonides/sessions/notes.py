@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import Outcome
@@ -14,6 +16,7 @@ from simonides.recall.lookup import MAX_LISTED
 from simonides.sessions.add import placed
 from simonides.sessions.summary import summarised
 from simonides.storage.rows import MemoryRow, record_of
+from simonides.storage.transaction import Transaction
 from simonides.write.candidate import candidate_of, check_key
 from simonides.write.gates import Turn
 from simonides.write.judge import judge
@@ -39,13 +42,30 @@ def note(
         source=Source.AGENT_INFERRED.value, importance=weight.value, origin="note",
         metadata=None if key is None else {"key": key},
     )  # fmt: skip
+    return logged(engine, who, draft, lambda tx, _, position: go_on(engine, tx, who, position, 1))
+
+
+def logged(
+    engine: Engine,
+    who: Principal,
+    draft: Draft,
+    then: Callable[[Transaction, Outcome, int], object],
+) -> Outcome:
+    """Write a turn of the conversation, and in the same transaction what follows from it.
+
+    Args:
+        engine: The store.
+        who: The principal of the conversation.
+        draft: The turn.
+        then: Called with the transaction, the outcome, and the place of the turn.
+    """
     judged = judge(candidate_of(engine, who, draft))
-    [vector] = vectors_of(engine, [judged.candidate])
+    [vector] = vectors_of(engine, [judged])
     with owner_turn(engine, who.owner, who.name) as (tx, index):
         position = next_position(tx, who.conversation)
         turn = Turn(tx, index, engine.indexes.embedder)
         outcome = decided(turn, placed(judged, position=position), vector)
-        go_on(engine, tx, who, position, 1)
+        then(tx, outcome, position)
     return outcome
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from simonides.capture.commands import Kind, Reading
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
@@ -18,8 +20,6 @@ ANSWERS = {
 }
 """Requests that need nothing done."""
 
-NOT_UNDERSTOOD = "What should be forgotten, or not be kept?"
-
 
 def obey(engine: Engine, who: Principal, session: str, reading: Reading, *, cut: bool) -> Asked:
     """Do what a clause asks for, or ask back.
@@ -31,51 +31,39 @@ def obey(engine: Engine, who: Principal, session: str, reading: Reading, *, cut:
         reading: What is asked.
         cut: Whether the message itself is what the user does not want to be kept.
     """
-    about = reading.about
+    about, done = reading.about, True
     match reading.kind:
         case Kind.UNSAFE | Kind.ONE_OFF | Kind.OFF_RECORD:
-            return _told(reading, ANSWERS[reading.kind])
+            answer = ANSWERS[reading.kind]
+        case Kind.REFUSE | Kind.FORGET | Kind.UNSAY if points_back(reading) and cut:
+            answer = ANSWERS[Kind.OFF_RECORD]
         case Kind.REFUSE | Kind.FORGET | Kind.UNSAY if points_back(reading):
-            if cut:
-                return _told(reading, ANSWERS[Kind.OFF_RECORD])
             count = privacy.forget_last_said(engine, who, session, how_many(about))
-            return _told(reading, _counted(count, "what you said last"))
+            answer = _counted(count, "what you said last")
         case Kind.REFUSE | Kind.FORGET if is_session(about):
-            count = privacy.forget_session(engine, who, session)
-            said = _counted(count, "this conversation")
+            answer = _counted(privacy.forget_session(engine, who, session), "this conversation")
             if reading.kind is Kind.REFUSE:
                 privacy.refuse(engine, who, session=session)
-                said = f"{said} Nothing more of it is kept."
-            return _told(reading, said)
+                answer = f"{answer} Nothing more of it is kept."
         case Kind.REFUSE | Kind.FORGET if is_everything(about):
-            return _asked_back(engine, who, session, reading, "Everything? Then erase the memory.")
-        case Kind.REFUSE:
-            return _refused(engine, who, session, reading)
+            answer, done = "Everything? Then erase the memory.", False
+        case Kind.REFUSE if _is_refused(engine, who, about):
+            answer = f"Nothing about {about} is kept from now on, and what is known is not used."
         case Kind.FORGET:
-            count = privacy.forget_topic(engine, who, about)
-            return _told(reading, _counted(count, about))
+            answer = _counted(privacy.forget_topic(engine, who, about), about)
         case _:
-            return _asked_back(engine, who, session, reading, NOT_UNDERSTOOD)
+            answer, done = "What should be forgotten, or not be kept?", False
+    if not done:
+        privacy.ask_back(engine, who, about, session)
+    return Asked(kind=reading.kind.value, about=about, answer=answer, done=done)
 
 
-def _refused(engine: Engine, who: Principal, session: str, reading: Reading) -> Asked:
-    try:
-        privacy.refuse(engine, who, about=reading.about)
-    except InvalidInput:
-        return _asked_back(engine, who, session, reading, NOT_UNDERSTOOD)
-    said = f"Nothing about {reading.about} is kept from now on, and what is known is not used."
-    return _told(reading, said)
-
-
-def _told(reading: Reading, answer: str) -> Asked:
-    return Asked(kind=reading.kind.value, about=reading.about, answer=answer)
-
-
-def _asked_back(
-    engine: Engine, who: Principal, session: str, reading: Reading, question: str
-) -> Asked:
-    privacy.ask_back(engine, who, reading.about, session)
-    return Asked(kind=reading.kind.value, about=reading.about, answer=question, done=False)
+def _is_refused(engine: Engine, who: Principal, about: str) -> bool:
+    """Refuse a topic, if the words name one."""
+    with suppress(InvalidInput):
+        privacy.refuse(engine, who, about=about)
+        return True
+    return False
 
 
 def _counted(count: int, about: str) -> str:

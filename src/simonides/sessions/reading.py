@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from simonides.capture.clauses import clauses, sentences
+from simonides.capture.clauses import clauses, clauses_of, sentences
 from simonides.capture.commands import Kind, Reading, is_unreal, read_clause
 from simonides.capture.frames import parts_of
 from simonides.capture.messages import Message
-from simonides.capture.slots import MANNER, fact_fields, folded, is_danger, is_for_now, slots_of
+from simonides.capture.slots import RULED, fact_fields, folded, is_danger, is_for_now, slots_of
 from simonides.core.record import GAP, Source, is_gap
 from simonides.prompt.lines import TITLE
 from simonides.text.analyse import analyse
@@ -83,12 +83,7 @@ class Piece:
 
     def cut(self, topic: Topic) -> None:
         """Cut out the clauses of a topic that the user refused, with what they teach."""
-        gone = [
-            clause
-            for sentence in sentences(self.text)
-            for clause in clauses(sentence)
-            if topic.covers(analyse(clause))
-        ]
+        gone = [each for each in clauses_of(self.text) if topic.covers(analyse(each))]
         for clause in gone:
             self.text = self.text.replace(clause, GAP, 1)
         if not gone:  # it is spread over the clauses
@@ -166,7 +161,6 @@ def _understand(piece: Piece, most: int) -> int:
     return len(said)
 
 
-_RULED = (*MANNER, "update_channel", "preferred_name")
 _LASTING = (Kind.RULE, Kind.PROHIBITION)
 _WITHDRAWS = (Kind.REFUSE, Kind.OFF_RECORD, Kind.FORGET, Kind.UNSAY)
 
@@ -188,7 +182,7 @@ def _read(piece: Piece, clause: str, reading: Reading, before: str) -> None:
             rule = {"content": clause, "category": "constraint", "importance": "high"}
             piece.learned.append(rule)
         case Kind.RULE:
-            manner = [each for each in slots_of(clause) if folded(each.key) in _RULED]
+            manner = [each for each in slots_of(clause) if folded(each.key) in RULED]
             piece.learned += [fact_fields(clause, each.key, each.value) for each in manner] or [
                 {"content": clause, "category": "rule", "kind": "procedural", "importance": "high"}
             ]

@@ -9,7 +9,7 @@ from typing import Any
 
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
-from simonides.core.outcome import EventType, Outcome, Outcomes
+from simonides.core.outcome import EventType, Outcome
 from simonides.core.record import Draft, Importance, Record, Source, id_text
 from simonides.core.results import Digest, TaskReport
 from simonides.core.scope import Principal, Scope
@@ -19,22 +19,23 @@ from simonides.prompt.core_block import core_block
 from simonides.prompt.digest import digest
 from simonides.prompt.receipts import floor_of
 from simonides.recall.recall import standing
-from simonides.sessions.add import placed
+from simonides.sessions.notes import logged
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import id_bytes, memory_row, record_of
 from simonides.storage.transaction import Transaction
 from simonides.tasks.working import Working, prompt_of, roots_of
 from simonides.write.candidate import candidate_of
-from simonides.write.gates import Turn
 from simonides.write.judge import Commit, judge
-from simonides.write.log import next_position
-from simonides.write.remember import decided, remember, vectors_of
+from simonides.write.remember import remember
 from simonides.write.turn import owner_turn
 
 PUSH_FLOOR, PUSH_ITEMS, PUSH_TOKENS = 0.8, 5, 2_000
 PULL_ITEMS, INPUT_CHARS = 3, 200
 OPEN, COMPLETE, ABANDONED = "open", "complete", "abandoned"
+
+Edit = Callable[[Working], dict[str, Any]]
+"""Returns the fields of a task that change."""
 
 
 def principal_of_task(who: Principal, name: str) -> Principal:
@@ -91,7 +92,12 @@ def begin(
             return id_text(found)
         if state is None:
             raise NotFound(name)  # it has ended meanwhile
-        return id_text(_begun(tx, name, state))
+        row = {
+            "owner": tx.owner, "id": tx.new_id(), "name": name, "status": OPEN, "begun": tx.now,
+            "last": tx.now, "data": state.model_dump_json(), "salt": tx.salt(),
+        }  # fmt: skip
+        tx.add("tasks", row, EventType.TASK, "begun")
+        return id_text(row["id"])
 
 
 def _open_id(connection: Connection, who: Principal) -> bytes | None:
@@ -101,15 +107,6 @@ def _open_id(connection: Connection, who: Principal) -> bytes | None:
         if json.loads(data)["purpose"] == who.purpose:
             return bytes(id)
     return None
-
-
-def _begun(tx: Transaction, name: str, state: Working) -> bytes:
-    row = {
-        "owner": tx.owner, "id": tx.new_id(), "name": name, "status": OPEN, "begun": tx.now,
-        "last": tx.now, "data": state.model_dump_json(), "salt": tx.salt(),
-    }  # fmt: skip
-    tx.add("tasks", row, EventType.TASK, "begun")
-    return bytes(row["id"])
 
 
 def _clean(engine: Engine, who: Principal, field: str, said: str) -> str:
@@ -151,39 +148,29 @@ def _open(row: Mapping[str, Any], who: Principal) -> Working:
     return Working.model_validate_json(row["data"])
 
 
-def _change(
-    tx: Transaction, who: Principal, id: str, edit: Callable[[Working], Working], status: str = OPEN
-) -> Working:
+def _change(tx: Transaction, who: Principal, id: str, edit: Edit, status: str = OPEN) -> Working:
     row = _row(tx.connection, who, id)
-    state = edit(_open(row, who))
+    state = _open(row, who)
+    state = state.model_copy(update=edit(state))
     cells = {"data": state.model_dump_json(), "last": tx.now, "status": status}
     tx.replace("tasks", {**row, **cells}, EventType.TASK, status)
     return state
 
 
-def _edited(
-    engine: Engine, who: Principal, id: str, edit: Callable[[Working], Working], status: str = OPEN
-) -> Working:
+def _edited(engine: Engine, who: Principal, id: str, edit: Edit) -> Working:
     with owner_turn(engine, who.owner, who.name) as (tx, _):
-        return _change(tx, who, id, edit, status)
+        return _change(tx, who, id, edit)
 
 
 def step_done(engine: Engine, who: Principal, id: str) -> int:
     """Advance to the next step; return how many are done."""
-
-    def advanced(state: Working) -> Working:
-        return state.model_copy(update={"done": min(state.done + 1, len(state.plan))})
-
-    return _edited(engine, who, id, advanced).done
+    state = _edited(engine, who, id, lambda s: {"done": min(s.done + 1, len(s.plan))})
+    return state.done
 
 
 def turn_end(engine: Engine, who: Principal, id: str) -> None:
     """End a turn of the agent: what it was shown may be shown again."""
-
-    def ended(state: Working) -> Working:
-        return state.model_copy(update={"turns": state.turns + 1, "shown": ()})
-
-    _edited(engine, who, id, ended)
+    _edited(engine, who, id, lambda state: {"turns": state.turns + 1, "shown": ()})
 
 
 def status(engine: Engine, who: Principal, id: str) -> dict[str, Any]:
@@ -211,8 +198,8 @@ def before_model(engine: Engine, who: Principal, id: str) -> str:
     return shown
 
 
-def _with_shown(state: Working, ids: Sequence[str]) -> Working:
-    return state.model_copy(update={"shown": tuple(dict.fromkeys((*state.shown, *ids)))})
+def _with_shown(state: Working, ids: Sequence[str]) -> dict[str, Any]:
+    return {"shown": tuple(dict.fromkeys((*state.shown, *ids)))}
 
 
 def _prompt(engine: Engine, who: Principal, state: Working) -> tuple[str, Digest]:
@@ -294,9 +281,9 @@ def observe(
     weight = enum_member(Importance, "importance", importance)
     said = result if isinstance(result, str) else json.dumps(result, default=str)
     source = Source.TOOL_VERIFIED if verified else Source.EXTERNAL
-    fields: dict[str, Any] = {"role": "tool", "source": source.value, "origin": text("tool", tool)}
     return _logged(
-        engine, who, id, Draft(said, position=0, **fields),
+        engine, who, id,
+        Draft(said, position=0, role="tool", source=source, origin=text("tool", tool)),
         lambda state, root: state.with_observation(
             root, critical=weight is Importance.CRITICAL,
             kept=verified and weight is not Importance.NORMAL,
@@ -306,30 +293,29 @@ def observe(
 
 def note(engine: Engine, who: Principal, id: str, said: str) -> Outcome:
     """Keep a note of the agent in the scratchpad."""
-    draft = Draft(
-        text("text", said), position=0, role="assistant", source=Source.AGENT_INFERRED.value
-    )
     return _logged(
-        engine, who, id, draft,
-        lambda state, root: state.model_copy(update={"notes": (*state.notes, root)[-20:]}),
+        engine, who, id,
+        Draft(text("text", said), position=0, role="assistant", source=Source.AGENT_INFERRED),
+        lambda state, root: {"notes": (*state.notes, root)[-20:]},
     )  # fmt: skip
 
 
 def _logged(
-    engine: Engine, who: Principal, id: str, draft: Draft, edit: Callable[[Working, str], Working]
+    engine: Engine,
+    who: Principal,
+    id: str,
+    draft: Draft,
+    edit: Callable[[Working, str], dict[str, Any]],
 ) -> Outcome:
     """Write a turn of the task's session and its place in the prompt, in one transaction."""
-    judged = judge(candidate_of(engine, who, draft))
-    [vector] = vectors_of(engine, [judged.candidate])
-    with owner_turn(engine, who.owner, who.name) as (tx, index):
+
+    def shown(tx: Transaction, outcome: Outcome, _: int) -> None:
         _open(_row(tx.connection, who, id), who)
-        position = next_position(tx, str(who.session))
-        turn = Turn(tx, index, engine.indexes.embedder)
-        outcome = decided(turn, placed(judged, position=position), vector)
         if outcome.done and outcome.record is not None:
             root = outcome.record.root
             _change(tx, who, id, lambda state: edit(state, root))
-    return outcome
+
+    return logged(engine, who, draft, shown)
 
 
 # -- ends ------------------------------------------------------------------------------------------
@@ -344,26 +330,22 @@ def complete(engine: Engine, who: Principal, id: str, learning: str | None = Non
         id: The task.
         learning: What the next task should know.
     """
-    state = state_of(engine, who, id)
-    name, user = who.home.task, Scope(who.home.org, who.home.user).path
-    kept = _texts(engine, who, state.kept)
-    shared: dict[str, Any] = {"origin": f"task {name}"}
+    kept, origin = _texts(engine, who, state_of(engine, who, id).kept), f"task {who.home.task}"
     drafts = [
-        Draft(each.content, category="tool_result", source=each.source.value,
-              importance="high", sensitivity=each.sensitivity.value, tags=(each.origin or "tool",),
-              **shared)
+        Draft(each.content, category="tool_result", source=each.source, origin=origin,
+              importance="high", sensitivity=each.sensitivity, tags=(each.origin or "tool",))
         for each in kept.values()
     ]  # fmt: skip
     if learning is not None:
-        said = text("learning", learning)
-        source = Source.TASK_LEARNING.value
-        drafts.append(Draft(said, category="task_learning", source=source, **shared))
-    owner = replace(who, home=Scope(who.home.org, who.home.user), session=None)
-    outcomes = remember(engine, owner, drafts) if drafts else Outcomes()
-    promoted = Outcomes(outcomes[: len(kept)])
-    learned = outcomes[-1] if learning is not None else None
-    removed = _end(engine, who, id, COMPLETE)
-    return TaskReport(scope=user, promoted=tuple(promoted), learned=learned, removed=removed)
+        said, source = text("learning", learning), Source.TASK_LEARNING
+        drafts.append(Draft(said, category="task_learning", source=source, origin=origin))
+    user = Scope(who.home.org, who.home.user)
+    outcomes = remember(engine, replace(who, home=user, session=None), drafts)
+    return TaskReport(
+        scope=user.path, promoted=tuple(outcomes[: len(kept)]),
+        learned=outcomes[-1] if learning is not None else None,
+        removed=_end(engine, who, id, COMPLETE),
+    )  # fmt: skip
 
 
 def abandon(engine: Engine, who: Principal, id: str) -> int:
@@ -374,9 +356,13 @@ def abandon(engine: Engine, who: Principal, id: str) -> int:
 def _end(engine: Engine, who: Principal, id: str, status: str) -> int:
     engine.journal.flush()
     with owner_turn(engine, who.owner, who.name) as (tx, _):
-        _change(tx, who, id, lambda state: Working(goal="(ended)", purpose=state.purpose), status)
+        _change(tx, who, id, _emptied, status)
         params = {"owner": tx.owner, "task": who.home.task, "purpose": who.purpose or ""}
         ids = [row[0] for row in tx.connection.rows(statements.OF_TASK, params)]
         for each in ids:
             tx.delete(each, "task_end")
     return len(ids)
+
+
+def _emptied(state: Working) -> dict[str, Any]:
+    return Working(goal="(ended)", purpose=state.purpose).model_dump()

@@ -7,7 +7,7 @@ are turns of the task's own session, so they are screened, searched and forgotte
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -53,14 +53,14 @@ class Working(BaseModel):
         """The current step; empty without a plan, or when all is done."""
         return self.plan[self.done] if self.done < len(self.plan) else ""
 
-    def with_observation(self, root: str, *, critical: bool, kept: bool) -> Working:
-        """Return it with an observation; beyond the most, the oldest that is not critical goes."""
+    def with_observation(self, root: str, *, critical: bool, kept: bool) -> dict[str, Any]:
+        """Return what an observation changes; the oldest that is not critical makes room for it."""
         observed = [*self.observed, (root, critical)]
         if len(observed) > MOST_OBSERVATIONS:
             normal = [each for each in observed if not each[1]]
             observed.remove((normal or observed)[0])
-        more = {"kept": (*self.kept, root)} if kept else {}
-        return self.model_copy(update={"observed": tuple(observed), **more})
+        more = (*self.kept, root) if kept else self.kept
+        return {"observed": tuple(observed), "kept": more}
 
 
 def prompt_of(
@@ -75,13 +75,10 @@ def prompt_of(
         core: What stands in every prompt, as lines.
         hidden: Number of standing rules for which there was no room.
     """
-    lines = {part: [i.line for i in digest.items if i.part == part] for part in PARTS}
-    remembered = [
-        line
-        for part, own in lines.items()
-        if own and part != "core"
-        for line in (PARTS[part], *own)
-    ]
+    remembered: list[str] = []
+    for part in PARTS:
+        own = [item.line for item in digest.items if item.part == part != "core"]
+        remembered += [PARTS[part], *own] if own else []
     more = [f"({hidden} more standing rules are not shown: there is no room)"] if hidden else []
     step, following = state.step or NONE, state.plan[state.done + 1 : state.done + 2]
     parts = [
@@ -106,7 +103,7 @@ def _observations(state: Working, texts: Mapping[str, Record]) -> list[str]:
 
 def _notes(state: Working, texts: Mapping[str, Record]) -> list[str]:
     notes = [texts[root] for root in state.notes if root in texts]
-    lines = [f"{_time(note.created_at)} {_line(note.content)}" for note in notes]
+    lines = [f"{note.created_at:%H:%M} {_line(note.content)}" for note in notes]
     while len(lines) > 1 and sum(map(len, lines)) > SCRATCHPAD_CHARS:
         lines.pop(0)
     return [_cut(line, SCRATCHPAD_CHARS) for line in lines]
@@ -114,10 +111,6 @@ def _notes(state: Working, texts: Mapping[str, Record]) -> list[str]:
 
 def _named(record: Record) -> str:
     return f"{record.origin}: {_line(record.content)}" if record.origin else _line(record.content)
-
-
-def _time(at: datetime) -> str:
-    return f"{at:%H:%M}"
 
 
 def _line(text: str) -> str:

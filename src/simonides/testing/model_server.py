@@ -15,7 +15,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
@@ -30,12 +30,10 @@ class Received:
 
     Attributes:
         path: Such as ``/v1/chat/completions``.
-        headers: Names in lower case.
         raw: Its body, byte for byte.
     """
 
     path: str
-    headers: Mapping[str, str]
     raw: bytes
 
     @property
@@ -52,7 +50,6 @@ class Reply:
         text: What the model says, or the message of an error.
         call: Name and arguments of a tool that it calls, or None.
         status: HTTP status; from 400 on the answer is an error.
-        headers: More headers.
         delay_s: Seconds until it is sent; None means never.
         gate: A stream waits for it after its first piece of text.
     """
@@ -60,7 +57,6 @@ class Reply:
     text: str = ""
     call: tuple[str, Mapping[str, Any]] | None = None
     status: int = 200
-    headers: Mapping[str, str] = field(default_factory=dict)
     delay_s: float | None = 0.0
     gate: threading.Event | None = None
 
@@ -75,35 +71,14 @@ def calling(name: str, **arguments: Any) -> Reply:
     return Reply(call=(name, arguments))
 
 
-def fenced(value: Any) -> Reply:
-    """Answer with JSON in a Markdown fence."""
-    return Reply(f"```json\n{json.dumps(value)}\n```")
-
-
-def garbage() -> Reply:
-    """Answer with a text that is no JSON."""
-    return Reply('I would rather talk about the weather {"')
-
-
-def huge(size: int = 5 << 20) -> Reply:
-    """Answer with JSON that is much too long."""
-    return Reply(json.dumps({"filler": "x" * size}))
-
-
-def failing(status: int = 500, **headers: str) -> Reply:
-    """Answer with an error; names of headers have ``_`` for ``-``."""
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Reply("scripted failure", status=status, headers=named)
+def failing(status: int) -> Reply:
+    """Answer with an error."""
+    return Reply("scripted failure", status=status)
 
 
 def hanging() -> Reply:
     """Give no answer until the server stops."""
     return Reply(delay_s=None)
-
-
-def late(reply: Reply, seconds: float) -> Reply:
-    """Answer after some seconds."""
-    return replace(reply, delay_s=seconds)
 
 
 class ModelServer:
@@ -157,8 +132,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        received = Received(self.path.partition("?")[0], headers, raw)
+        received = Received(self.path.partition("?")[0], raw)
         reply = self.told.reply_to(received)
         if reply is None:
             return
@@ -169,8 +143,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, reply: Reply, api: str, *, is_stream: bool) -> None:
         self.send_response(reply.status)
         kind = "text/event-stream" if is_stream else "application/json"
-        for name, value in {"Content-Type": kind, **reply.headers}.items():
-            self.send_header(name, value)
+        self.send_header("Content-Type", kind)
         self.end_headers()
         error = {"type": "error", "error": {"type": "scripted", "message": reply.text}}
         whole = error if reply.status >= 400 else _WHOLE[api](reply)
@@ -226,12 +199,7 @@ def _response(reply: Reply) -> dict[str, Any]:
     return {
         "id": "resp_1", "object": "response", "created_at": 0, "model": MODEL,
         "status": "completed", "output": [item | {"id": "item_1", "status": "completed"}],
-        "parallel_tool_calls": False, "tool_choice": "auto", "tools": [],
-        "usage": {
-            "input_tokens": 10, "output_tokens": 5, "total_tokens": 15,
-            "input_tokens_details": {"cached_tokens": 0},
-            "output_tokens_details": {"reasoning_tokens": 0},
-        },
+        "usage": {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15},
     }  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from enum import IntEnum
 from functools import cache
 from importlib.resources import files
@@ -59,6 +59,11 @@ def search(name: str, text: str) -> re.Match[str] | None:
 def setting(name: str) -> str:
     """Return a setting of the data file."""
     return str(_table()["settings"][name])
+
+
+def diets() -> Mapping[str, str]:
+    """Return what each diet, or what is eaten again, ends of earlier diets, as words."""
+    return dict(_table()["diets"])
 
 
 def wordings() -> dict[str, list[list[str]]]:

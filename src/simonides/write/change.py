@@ -59,7 +59,7 @@ def correct(
     if isinstance(judged, Drop):
         with owner_turn(engine, standing.owner, who.name) as (tx, _):
             return refused(tx, judged)
-    [vector] = vectors_of(engine, [judged.candidate])
+    [vector] = vectors_of(engine, [judged])
     with owner_turn(engine, standing.owner, who.name) as (tx, index):
         row = _in_force(tx, standing, which)
         kept = ("parents",) if row["ttl"] is None else ("parents", "ttl", "hard_expires_at")
@@ -134,9 +134,9 @@ def promote(engine: Engine, who: Principal, which: object, to: str = "org") -> O
         "triple": standing.triple, "parents": (standing.id,), "origin": standing.id,
     }  # fmt: skip
     judged = judge(candidate_of_record(engine, who, standing, target, fields))
-    vectors = vectors_of(engine, [judged.candidate])
+    [vector] = vectors_of(engine, [judged])
     with owner_turn(engine, target.owner, who.name) as (tx, index):
-        outcome = decided(Turn(tx, index, engine.indexes.embedder), judged, vectors[0])
+        outcome = decided(Turn(tx, index, engine.indexes.embedder), judged, vector)
     if not outcome:
         return outcome
     with owner_turn(engine, standing.owner, who.name) as (tx, _):

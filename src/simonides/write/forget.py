@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simonides.capture.clauses import clauses, sentences
+from simonides.capture.clauses import clauses_of
 from simonides.capture.slots import folded, slots_of
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound, StoreFull
@@ -230,18 +230,14 @@ def _said_again(engine: Engine, owner: str, root: bytes) -> list[Redaction]:
     return [
         redacted(engine, row, says)
         for row in rows
-        if row["root"] != root and any(map(says, _clauses(row["content"])))
+        if row["root"] != root and any(map(says, clauses_of(row["content"])))
     ]
-
-
-def _clauses(text: str) -> list[str]:
-    return [clause for sentence in sentences(text) for clause in clauses(sentence)]
 
 
 def redacted(engine: Engine, row: MemoryRow, covers: Callable[[str], bool]) -> Redaction:
     """Return what is left of a turn without the clauses that are to go; without any, nothing."""
     content, gone = row["content"], []
-    for clause in filter(covers, _clauses(content)):
+    for clause in filter(covers, clauses_of(content)):
         gone.append(clause)
         content = content.replace(clause, GAP, 1)
     if not gone:  # what is to go is spread over its clauses

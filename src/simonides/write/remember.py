@@ -104,33 +104,36 @@ def _write(
     engine: Engine, who: Principal, owner: str, judged: Sequence[Judgement], turn_s: float | None
 ) -> list[Outcome]:
     """Store candidates of one owner; after ``turn_s`` seconds, go on in another transaction."""
-    commits = [each.candidate for each in judged if isinstance(each, Commit)]
-    waiting = iter(vectors_of(engine, commits))
+    waiting = list(zip(judged, vectors_of(engine, judged), strict=True))
     outcomes: list[Outcome] = []
-    while len(outcomes) < len(judged):
+    while len(outcomes) < len(waiting):
         with owner_turn(engine, owner, who.name) as (tx, index):
             begun = time.perf_counter()
             turn = Turn(tx, index, engine.indexes.embedder)
-            for each in in_steps(judged[len(outcomes) :]):
-                vector = next(waiting) if isinstance(each, Commit) else None
+            for each, vector in in_steps(waiting[len(outcomes) :]):
                 outcomes.append(_once(turn, each, vector))
                 if turn_s is not None and time.perf_counter() - begun > turn_s:
                     break
     return outcomes
 
 
-def vectors_of(engine: Engine, candidates: Sequence[Candidate]) -> list[Vector]:
-    """Return the vector of each candidate; None where there is no embedder, or it failed."""
+def vectors_of(engine: Engine, judged: Sequence[Judgement]) -> list[Vector]:
+    """Return the vector of each commit; None where there is no embedder, or it failed.
+
+    What is refused or held gets none: no embedder is sent it.
+    """
+    candidates = [each.candidate for each in judged if isinstance(each, Commit)]
     if engine.embedder is None or not candidates:
-        return [None] * len(candidates)
+        return [None] * len(judged)
     texts = [each.analysed.text for each in candidates]
     try:
         found = embed(engine.embedder, texts)
     except EmbedderFailed as error:
         # Words still find it, and recall says that vectors are missing.
         _log.warning("stored without vectors: %s", error)
-        return [None] * len(candidates)
-    return list(found)
+        return [None] * len(judged)
+    vectors = iter(found)
+    return [next(vectors) if isinstance(each, Commit) else None for each in judged]
 
 
 def _once(turn: Turn, judged: Judgement, vector: Vector) -> Outcome:

@@ -98,7 +98,7 @@ def approve(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcom
     draft = Draft(**entry.data["draft"])
     writer = replace(who, home=parse_scope(str(draft.scope)))  # of the user, perhaps of its task
     judged = judge_approved(candidate_of(engine, writer, draft))
-    [vector] = vectors_of(engine, [judged.candidate])
+    [vector] = vectors_of(engine, [judged])
     return _decided(
         engine, who, entry, f"approved {reason}", lambda turn: decided(turn, judged, vector)
     )
