@@ -157,8 +157,8 @@ def test_many_due_ends_let_others_write(file_place):
         begun = time.monotonic()
         store.memory(user="writer").remember(f"fact {len(waits)}")
         waits.append(time.monotonic() - begun)
-    assert waits
-    assert max(waits) < 0.5  # seconds; it waits for one commit
+    assert len(waits) > DUE  # they write between the steps of the ends
+    assert sorted(waits)[len(waits) * 99 // 100] < 0.2  # seconds; other processes use the machine
     for n in range(DUE):
         fit(store, f"user{n}")
     check(file_place, [])
