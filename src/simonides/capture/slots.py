@@ -28,7 +28,7 @@ SINGLE = frozenset(
 MANNER = ("language", "tone", "response_style", "pronouns", "units")
 """Keys that say how to answer: preferences, not facts."""
 
-RULED = (*MANNER, "channel", "preferred_name")
+RULED = (*MANNER, "update_channel", "preferred_name")
 """Keys for which a rule about the answers gives a value."""
 
 PREDICATES = {"allergies": "allergic_to", "medication": "takes", "diet": "eats", "speaks": "speaks"}

@@ -62,7 +62,7 @@ _log = logging.getLogger("simonides.sessions")
 CLOSE_S = 10.0
 """Time that the model has for a question while the program ends; chosen."""
 
-MOST_PARENTS = 64
+MOST_PARENTS = 256
 """Turns that a summary of the model's rests on, the last ones; chosen."""
 
 AT_ONCE = 100
