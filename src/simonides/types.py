@@ -7,13 +7,22 @@ from simonides.core.clock import Clock
 from simonides.core.outcome import Event, EventType
 from simonides.core.policy import Policy
 from simonides.core.record import Place, Triple
-from simonides.core.results import AuditReport, TaskReport, Verification, Waiting
+from simonides.core.results import (
+    AuditReport,
+    Buffer,
+    Conversation,
+    SessionReport,
+    TaskReport,
+    ToolReply,
+    Verification,
+    Waiting,
+)  # fmt: skip
 from simonides.core.scope import Principal, Right, Scope
 from simonides.govern.rights import Grant
 from simonides.models.embedder import Embedder, Reranker, TokenCounter
 
 __all__ = [
-    "AgentRun", "AuditReport", "Clock", "Embedder", "Event", "EventType", "Grant", "Place",
-    "Policy", "Principal", "Reranker", "Right", "Scope", "TaskReport", "TokenCounter", "Triple",
-    "Verification", "Waiting",
+    "AgentRun", "AuditReport", "Buffer", "Clock", "Conversation", "Embedder", "Event", "EventType",
+    "Grant", "Place", "Policy", "Principal", "Reranker", "Right", "Scope", "SessionReport",
+    "TaskReport", "TokenCounter", "ToolReply", "Triple", "Verification", "Waiting",
 ]  # fmt: skip
