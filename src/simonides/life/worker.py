@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
 TICK_S = 15.0
 """How often the thread looks for work that time has made due; chosen."""
 
-QUIET_S, MOST_WAITS = 0.05, 20
-"""Time without new work after which the thread begins, and how often it waits for that; chosen: it
-does not compete with a program that sends one request after the other."""
+QUIET_S, MOST_S = 0.05, 5.0
+"""Time without new work after which the thread begins, and longest time that it waits for that;
+chosen: it does not compete with a program that sends one request after the other."""
 
 CLOSE_WAIT_S = 10.0
 """How long closing waits for a job that runs; chosen."""
@@ -122,14 +123,18 @@ class Worker:
             return None if name is None else self._jobs.pop(name)
 
     def _run(self) -> None:
-        while not self._closed:
-            self._wakes.wait(TICK_S)
-            for _ in range(MOST_WAITS):  # what asks for work is busy itself
-                self._wakes.clear()
-                if not self._wakes.wait(QUIET_S):
-                    break
+        while self._rests():
             try:
-                if not self._closed:
-                    self.flush()
+                self.flush()
             except Exception:  # outermost loop of a worker: logged; the work is found again
                 logging.getLogger("simonides.life").warning("background work failed", exc_info=True)
+
+    def _rests(self) -> bool:
+        """Wait for work, and for a quiet moment; return whether the store is still open."""
+        self._wakes.wait(TICK_S)
+        latest = time.monotonic() + MOST_S
+        while self._wakes.is_set() and not self._closed and time.monotonic() < latest:
+            self._wakes.clear()
+            self._wakes.wait(QUIET_S)
+        self._wakes.clear()
+        return not self._closed
