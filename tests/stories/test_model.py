@@ -205,6 +205,24 @@ def test_a_failing_model_loses_no_turn(model, ana, answers):
     assert not ana.pending.list()
 
 
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"key": "a b_preference", "value": "Porto", "quote": SAID[:-1]},
+        {"value": "Porto \ud800", "quote": SAID[:-1]},
+        {"value": "x" * 70_000, "quote": SAID[:-1]},
+        {"turn": 99, "value": "Porto", "quote": SAID[:-1]},
+        {"value": 7},
+        "no item",
+    ],
+)
+def test_an_impossible_proposal_costs_only_itself(model, ana, item):
+    model.then({"items": [item, *PORTO["items"]]})
+    report = ana.add(SAID, wait=True)
+    assert report.unfinished == 0
+    assert [each.record.content for each in report.extracted if each.done] == ["Porto"]
+
+
 def test_a_model_that_is_slow_costs_its_time_only():
     gate = threading.Event()
     model = ScriptedModel(lambda question: gate.wait(5) and NOTHING)

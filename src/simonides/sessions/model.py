@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from simonides.capture.proposals import Checked, Extraction, Proposal, checked, instructions
 from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.engine import Engine
-from simonides.core.errors import NotFound
+from simonides.core.errors import InvalidInput, NotFound
 from simonides.core.outcome import Outcome
 from simonides.core.policy import Policy
 from simonides.core.record import Draft, Source, id_text
@@ -234,11 +234,14 @@ def _stored(
             reasons += [f"proposal:{reason}" for reason in found.reasons]
             continue
         wanted = _wanted(policy, item, turn)
-        draft = _draft(engine, found._replace(fields=found.fields | wanted), turn)
         try:
+            draft = _draft(engine, found._replace(fields=found.fields | wanted), turn)
             candidate = candidate_of(engine, who, draft)
         except NotFound:  # forgotten while the model was reading
             reasons.append("proposal:no_such_turn")
+            continue
+        except InvalidInput as error:  # for example, a key that is none
+            reasons.append(f"proposal:invalid_{error.field}")
             continue
         made = judge(candidate, by_model=True)
         if found.decision == "commit" or isinstance(made, Drop):
@@ -274,11 +277,9 @@ def _wanted(policy: Policy, item: Proposal, turn: MemoryRow) -> dict[str, Any]:
     if names is None or item.category not in policy.categories:
         return {}
     said = turn["content"].casefold()
-    given = {name: item.details.get(name, "") for name in names}
-    return {
-        "category": item.category,
-        "metadata": {name: value for name, value in given.items() if value.casefold() in said},
-    }
+    given = {name: item.details[name] for name in names if item.details.get(name)}
+    stated = {name: value for name, value in given.items() if value.casefold() in said}
+    return {"category": item.category, "metadata": stated or None}
 
 
 def _draft(engine: Engine, found: Checked, turn: MemoryRow) -> Draft:
