@@ -209,7 +209,6 @@ def test_a_failing_model_loses_no_turn(model, ana, answers):
     "item",
     [
         {"key": "a b_preference", "value": "Porto", "quote": SAID[:-1]},
-        {"value": "Porto \ud800", "quote": SAID[:-1]},
         {"value": "x" * 70_000, "quote": SAID[:-1]},
         {"turn": 99, "value": "Porto", "quote": SAID[:-1]},
         {"value": 7},
