@@ -234,3 +234,19 @@ def test_each_task_has_a_quota_of_its_own(open_store, rules):
         task.remember(f"step {n}")
     task.remember("step 4")
     assert len(contents(memory)) == 6
+
+
+def test_beyond_twenty_rules_the_oldest_is_archived(ana, clock):
+    first = ana.remember(Draft("Always greet Ada", category="rule", kind="procedural"))
+    kept = ana.remember(Draft("Always greet Bo", category="rule", kind="procedural", pinned=True))
+    for number in range(20):
+        clock.advance(seconds=1)
+        name = "Cy Di Ed Fay Gus Hal Ida Jo Kim Lea Max Ned Ola Pia Ray Sue Tom Una Vic Wes".split()
+        said = f"Always greet {name[number]}"
+        assert ana.remember(Draft(said, category="rule", kind="procedural")).done
+    rules = [each.content for each in ana.list(filter={"kind": "procedural"})]
+    assert len(rules) == 20
+    assert first.record.content not in rules
+    assert kept.record.content in rules
+    assert [each.status for each in ana.history(first.record.root)] == ["archived"]
+    assert ana.audit.verify()

@@ -397,3 +397,15 @@ def test_a_full_buffer_sums_up_its_oldest_half(ana):
 def test_an_impossible_budget_is_refused(monday, budget):
     with pytest.raises(simonides.InvalidInput, match="max_tokens"):
         monday.buffer(max_tokens=budget)
+
+
+def test_the_running_conversation_can_be_searched_alone(monday, ana):
+    ana.session("other").add("Marta brings the projector, too.")
+    assert {hit.record.session for hit in ana.recall("What does Marta bring?")} == {
+        "monday",
+        "other",
+    }
+    found = monday.recall("What does Marta bring?", layer="session", filter={"role": "user"})
+    assert {hit.record.session for hit in found} == {"monday"}
+    with pytest.raises(simonides.InvalidInput, match="layer"):
+        monday.recall("Marta", layer="l7")

@@ -609,6 +609,7 @@ class AsyncMemory:
         valid_at: datetime | str | None = None,
         scopes: Sequence[str] | None = None,
         preference_bias: bool = False,
+        layer: Literal["memory", "session"] = "memory",
     ) -> Recall:
         """Return the memories that serve a query, best first, each with its reasons.
 
@@ -626,6 +627,7 @@ class AsyncMemory:
             valid_at: What was true then (world time).
             scopes: Only these, as names or paths; None means the own scope and all above.
             preference_bias: Give preference keys the policy's bonus.
+            layer: ``session`` searches the running conversation only.
 
         Raises:
             InvalidInput: If an argument is out of range or unknown.
@@ -643,6 +645,7 @@ class AsyncMemory:
             valid_at=valid_at,
             scopes=scopes,
             preference_bias=preference_bias,
+            layer=layer,
         )
 
     async def digest(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from simonides.api.call import Bound
 from simonides.api.groups import Audit, Pending, Privacy, Receipts
@@ -134,6 +134,7 @@ class Memory(Bound):
         valid_at: datetime | str | None = None,
         scopes: Sequence[str] | None = None,
         preference_bias: bool = False,
+        layer: Literal["memory", "session"] = "memory",
     ) -> Recall:
         """Return the memories that serve a query, best first, each with its reasons.
 
@@ -151,6 +152,7 @@ class Memory(Bound):
             valid_at: What was true then (world time).
             scopes: Only these, as names or paths; None means the own scope and all above.
             preference_bias: Give preference keys the policy's bonus.
+            layer: ``session`` searches the running conversation only.
 
         Raises:
             InvalidInput: If an argument is out of range or unknown.
@@ -160,6 +162,7 @@ class Memory(Bound):
         return self._call(
             recall, query, limit=limit, filter=filter, kinds=kinds, min_relevance=min_relevance,
             known_at=known_at, valid_at=valid_at, scopes=scopes, preference_bias=preference_bias,
+            layer=layer,
         )  # fmt: skip
 
     def digest(

@@ -66,6 +66,9 @@ def recall(
     preference_bias: Annotated[
         bool, Option("--preference-bias", help="Give preference keys the policy's bonus.")
     ] = False,
+    layer: Annotated[
+        str, Option(help="session searches the running conversation only.")
+    ] = "memory",
 ) -> object:
     """Print the memories that serve a query, best first, each with its reasons."""
     return parts.memory(context).recall(**parts.given(context))

@@ -262,11 +262,13 @@ class Quotas(Section):
     Attributes:
         memories: Memories in force in one scope, without verbatim turns.
         turns: Verbatim turns in force in one scope.
+        rules: Procedural rules in force in one scope; beyond it the oldest is archived.
         eviction: Order of eviction when one of these is full.
     """
 
     memories: Quota | None = 10_000
     turns: Quota | None = 100_000
+    rules: Annotated[int, Strict(), Field(ge=1, le=10_000)] | None = 20
     eviction: Eviction = Eviction.VALUE
 
 

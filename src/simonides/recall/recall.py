@@ -31,6 +31,9 @@ from simonides.text.analyse import Mark, analyse, query_terms
 
 T = TypeVar("T")
 
+LAYERS = ("memory", "session")
+"""What may be searched: everything that is remembered, or what the running conversation holds."""
+
 MAX_LIMIT = 1_000
 """Most hits of one recall."""
 
@@ -106,6 +109,7 @@ def ask_of(
     valid_at: Any = None,
     scopes: Sequence[str] | None = None,
     preference_bias: bool = False,
+    layer: str = "memory",
 ) -> Ask:
     """Return a caller's request, checked.
 
@@ -120,6 +124,11 @@ def ask_of(
         raise InvalidInput("kinds", "must be a list such as ['semantic'], or None for all")
     if not isinstance(preference_bias, bool):
         raise InvalidInput("preference_bias", "must be True or False")
+    if layer not in LAYERS:
+        raise InvalidInput("layer", f"must be one of {', '.join(LAYERS)}")
+    if layer == "session":
+        own = {"session": who.conversation}
+        filter = own if filter is None else {"$and": [filter, own]}
     return Ask(
         query=query, limit=between("limit", limit, 1, MAX_LIMIT),
         reach=readable(engine, who, scopes),

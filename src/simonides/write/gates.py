@@ -25,9 +25,9 @@ from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.errors import QuotaExceeded
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
 from simonides.core.policy import Eviction
-from simonides.core.record import Status, Trust, id_text
+from simonides.core.record import Kind, Status, Trust, id_text
 from simonides.hygiene.contradiction import contradict
-from simonides.recall.index import Floats, Ints, OwnerIndex
+from simonides.recall.index import KINDS, Floats, Ints, OwnerIndex
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, memory_row, record_of
 from simonides.storage.transaction import Transaction
@@ -329,6 +329,7 @@ def insert(
     made: list[Event] = []
     if before is None:
         made += make_room(tx, turn.index, candidate)
+        made += _archived(tx, turn.index, candidate)
     else:
         # What it takes over from the version before must be allowed for its source, too.
         judged = judge(succeeding(candidate, record_of(before)))
@@ -403,6 +404,22 @@ def make_room(tx: Transaction, index: OwnerIndex, candidate: Candidate) -> list[
         least = _least(tx, index, order, bound, quotas.eviction, spare)
     reason = f"quota:{name}"
     return [tx.end(tx.known(id), "evicted", EventType.EVICTED, reason) for id in least]
+
+
+def _archived(tx: Transaction, index: OwnerIndex, candidate: Candidate) -> list[Event]:
+    """End the oldest rules where a candidate is one too many; they stay in the history."""
+    most = candidate.policy.quotas.rules
+    if most is None or candidate.kind is not Kind.PROCEDURAL:
+        return []
+    with index.lock:
+        here = index.in_scope(candidate.scope.task, turns=False)
+        here &= index.column("kind") == KINDS.index(Kind.PROCEDURAL)
+        here[index.rows_of(tx.ended)] = False
+        over = int(np.count_nonzero(here)) - most + 1
+        rows = np.flatnonzero(here & ~index.column("pinned"))
+        oldest = rows[np.argsort(index.column("updated")[rows], kind="stable")][: max(over, 0)]
+        ids = [index.ids[row] for row in oldest.tolist()]
+    return [tx.end(tx.known(id), "archived", EventType.EVICTED, "quota:rules") for id in ids]
 
 
 def _bound(eviction: Eviction, index: OwnerIndex, now: int) -> Any:
