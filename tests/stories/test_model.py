@@ -314,3 +314,34 @@ extract:
     assert "outages of our customers" in model.asked[0].instructions
     assert outcome.record.category == "incident"
     assert outcome.record.metadata == {"system": "billing", "since": "Monday"}
+
+
+def test_what_the_user_refused_since_is_not_sent(model, ana, store):
+    ana.add(["My wife Elena is ill.", "I like tea."])
+    ana.privacy.refuse(about="my wife")
+    model.then(NOTHING)
+    store.flush()
+    [question] = model.asked
+    assert "I like tea" in question.prompt
+    assert "Elena" not in question.prompt
+
+
+def test_a_refused_conversation_is_neither_sent_nor_summed_up(model, ana, store):
+    session = ana.session("secret")
+    session.add(["We talk about the surprise party for Tom in May. " * 4, "It costs 300 euros."])
+    ana.privacy.refuse(session="secret")
+    assert session.end().summary is None
+    assert not model.asked
+
+
+def test_sensitive_and_refused_facts_are_not_sent(model, ana):
+    ana.remember("+351 912 345 678", key="phone")
+    ana.remember("vegan", key="diet")
+    ana.remember("Oslo", key="location")
+    ana.privacy.refuse(key="diet")
+    model.then(NOTHING)
+    ana.add("Hello there", wait=True)
+    [question] = model.asked
+    assert "location: Oslo" in question.prompt
+    assert "912" not in question.prompt
+    assert "vegan" not in question.prompt

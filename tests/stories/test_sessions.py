@@ -409,3 +409,21 @@ def test_the_running_conversation_can_be_searched_alone(monday, ana):
     assert {hit.record.session for hit in found} == {"monday"}
     with pytest.raises(simonides.InvalidInput, match="layer"):
         monday.recall("Marta", layer="l7")
+
+
+def test_a_summary_says_nothing_of_a_topic_refused_since(monday, ana):
+    monday.add("The train back leaves at 18:40, and we agreed to share a taxi to the station.")
+    ana.privacy.refuse(about="Marta")
+    said = monday.end().summary.record.content
+    assert "Marta" not in said
+    assert "12 May" in said
+
+
+def test_the_summary_of_another_purpose_hides_none_of_its_own(monday, store):
+    monday.end()
+    billing = store.memory(user="ana", org="acme", purpose="billing").session("bills")
+    billing.add([*TALK, "The invoice for the hotel is number 4471, and it is due in June."])
+    billing.end()
+    [line] = last(store.memory(user="ana", org="acme").session("tuesday").digest("hello"))
+    assert "12 May" in line
+    assert "4471" not in line

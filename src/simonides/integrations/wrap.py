@@ -201,7 +201,7 @@ class _Chat:
         """Add the user's messages of a request that fails."""
         try:
             yield
-        except BaseException:
+        except BaseException:  # also an interrupt: what the user said is kept; raised again
             self._answered(request, [])
             raise
 

@@ -7,13 +7,12 @@ from simonides.core.policy import DigestRules
 from simonides.core.record import Record
 from simonides.core.results import DigestItem
 from simonides.core.scope import Principal
-from simonides.govern.rights import may_see, readable
+from simonides.govern.rights import Reach, may_see, readable
 from simonides.prompt.lines import line_of
 from simonides.storage import statements
 from simonides.storage.rows import id_bytes, memory_row, record_of
-from simonides.text.analyse import analyse
 from simonides.write.log import last_part, parts
-from simonides.write.privacy import refused
+from simonides.write.privacy import unrefused
 
 CHARS = 1_300
 """Most characters of it: a whole summary."""
@@ -29,27 +28,24 @@ def catch_up(
     now, idle = engine.clock.now_ms(), engine.settings.idle_minutes
     if who.home.task is not None:
         return [], []
+    [reach] = [each for each in readable(engine, who) if each.owner == who.owner]
     with engine.db.read(who.owner) as connection:
         found = last_part(connection, who)
         if found is not None and not found.is_over(now, idle):
             return [], []
-        roots = [
-            each.data["summary"] for each in parts(connection, who.owner) if "summary" in each.data
-        ]
-        if not roots:
-            return [], []
-        params = {"owner": who.owner, "root": id_bytes(roots[0])}
-        row = connection.one(statements.CURRENT_OF_ROOT, params)
-    if row is None:
-        return [], []
-    record = record_of(memory_row(row))
-    [reach] = [each for each in readable(engine, who) if each.owner == who.owner]
-    is_fit = record.is_current and record.sensitivity in rules.sensitivities
-    if not is_fit or not may_see(who, reach, record.place):
-        return [], []
-    topics, _ = refused(engine, who, who.conversation)
-    if any(topic.covers(analyse(record.content)) for topic in topics):
+        roots = [e.data["summary"] for e in parts(connection, who.owner) if "summary" in e.data]
+        params = [{"owner": who.owner, "root": id_bytes(root)} for root in roots]
+        found_rows = (connection.one(statements.CURRENT_OF_ROOT, each) for each in params)
+        rows = (memory_row(cells) for cells in found_rows if cells is not None)
+        records = (record_of(row) for row in rows if unrefused(connection, who, [row]))
+        record = next((each for each in records if _is_fit(each, who, reach, rules)), None)
+    if record is None:
         return [], []
     line = line_of([record], (), CHARS)
     item = DigestItem(ids=(record.id,), owner=record.owner, part="last", chars=CHARS, line=line)
     return [item], [record]
+
+
+def _is_fit(record: Record, who: Principal, reach: Reach, rules: DigestRules) -> bool:
+    is_shown = record.is_current and record.sensitivity in rules.sensitivities
+    return is_shown and may_see(who, reach, record.place)

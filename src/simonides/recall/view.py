@@ -206,9 +206,13 @@ class Refusal:
     topic: Topic | None
 
     def covers(
-        self, key: str | None, category: str, terms: Iterable[str], worth: Callable[[str], float]
+        self,
+        key: str | None,
+        category: str,
+        terms: Iterable[str],
+        worth: Callable[[str], float] = lambda _: 1.0,
     ) -> bool:
-        """Whether it covers a memory of a key, a category and index terms."""
+        """Whether it covers a memory of a key, a category and index terms; see `Topic.covers`."""
         if self.topic is not None:
             return self.topic.covers(terms, worth)
         return self.value == {"key": key, "category": category}.get(self.kind)

@@ -49,6 +49,7 @@ from simonides.write.log import (
     read_job,
     turns_of,
 )  # fmt: skip
+from simonides.write.privacy import unrefused
 from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import Vector, owner_turn
 
@@ -207,6 +208,12 @@ class Ending:
         first, last = self._part.data["first"], last_of(self._part)
         return turns_of(connection, self._who, first, last)
 
+    def _told(self) -> list[MemoryRow]:
+        """Return what may be summed up: no results of tools, and nothing that the user refused."""
+        own = [each for each in self._turns if not _is_foreign(each)]
+        with self._engine.db.read(self._who.owner) as connection:
+            return unrefused(connection, self._who, own)
+
     def prepare(self, step: str) -> Effect:
         """Do what a step needs outside a transaction, and return what it does inside one."""
         match step:
@@ -251,16 +258,16 @@ class Ending:
 
     def _extraction(self) -> Effect:
         """Let the model read what is left, and sum it up; what it stores, it stores itself."""
-        told = [each for each in self._turns if not _is_foreign(each)]
+        told = self._told()
         found = read_waiting(self._engine, self._who, self._part.id, sums_up=is_substantive(told))
         self._said(extracted=found.outcomes, reasons=found.reasons)
         self._read()  # something may be forgotten while the model reads
-        said = [each["content"] for each in self._turns if not _is_foreign(each)]
+        said = [each["content"] for each in self._told()]
         self._by_model = supported_summary(found.summary, said, MOST_CHARS)
         return self._nothing
 
     def _summary(self) -> Effect:
-        told = [each for each in self._turns if not _is_foreign(each)]
+        told = self._told()
         if not is_substantive(told):
             return self._nothing
         ruling = [row for row in self._learned if row["category"] in STANDING or row["key"]]

@@ -39,6 +39,7 @@ from simonides.write.log import (
     read_job,
     turns_of,
 )  # fmt: skip
+from simonides.write.privacy import unrefused
 from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import owner_turn
 
@@ -136,8 +137,12 @@ def read_by_model(engine: Engine, who: Principal, *, wait: bool) -> dict[str, An
 
 
 def _waiting(connection: Connection, who: Principal, part: Part) -> list[MemoryRow]:
-    """Return what is not read yet; results of tools and quoted text are not shown to the model."""
-    turns = turns_of(connection, who, part.data["read"] + 1, last_of(part))
+    """Return what is not read yet of what the model may be shown.
+
+    That is nothing that the user refused, no results of tools and no quoted text.
+    """
+    rows = turns_of(connection, who, part.data["read"] + 1, last_of(part))
+    turns = unrefused(connection, who, rows)
     return [each for each in turns if each["role"] in ("user", "assistant") and not each["origin"]]
 
 
@@ -164,14 +169,14 @@ def _question(
     earlier = turns_of(
         connection, who, max(part.data["first"] if sums_up else read + 1 - EARLIER, 0), read
     )
-    told = [each for each in earlier if not each["origin"]]
+    told = [each for each in unrefused(connection, who, earlier) if not each["origin"]]
     before = [_line("-", each) for each in told]
     if sums_up and told:  # of what it has read already, the end of the talk needs the gist
         before = [summarised(told, ())[0]]
     keys = engine.policies.for_org(who.home.org).proposals.keys
     params = {"owner": who.owner, "purpose": who.purpose or ""}
-    rows = connection.rows(statements.KNOWN_KEYS, params)
-    known = [f"{key}: {_flat(value)}" for key, value in rows]
+    rows = map(memory_row, connection.rows(statements.KNOWN_KEYS, params))
+    known = [f"{e['key']}: {_flat(e['content'])}" for e in unrefused(connection, who, rows)]
     return "\n".join([
         f"date: {to_datetime(engine.clock.now_ms()):%Y-%m-%d}", f"keys: {' '.join(sorted(keys))}",
         "known:", *known, "earlier:", *before, "turns:",

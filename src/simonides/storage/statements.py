@@ -133,10 +133,9 @@ WHERE owner = :owner AND session = :session AND position IS NOT NULL AND known_t
   AND COALESCE(task, '') = :task AND COALESCE(purpose, '') = :purpose
 ORDER BY position DESC LIMIT :limit"""
 
-KNOWN_KEYS = """
-SELECT key, content FROM memories
-WHERE owner = :owner AND key IS NOT NULL AND known_to IS NULL AND COALESCE(purpose, '') = :purpose
-  AND task IS NULL AND audience IS NULL
+KNOWN_KEYS = f"""
+{_ROWS} AND key IS NOT NULL AND known_to IS NULL AND COALESCE(purpose, '') = :purpose
+  AND task IS NULL AND audience IS NULL AND sensitivity <> 'sensitive'
 ORDER BY updated_at DESC, id LIMIT 40"""
 
 SESSION_ROOTS = "SELECT DISTINCT root FROM memories WHERE owner = :owner AND session = :session"

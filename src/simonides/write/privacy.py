@@ -7,7 +7,7 @@ stays, without the clauses that do; the request itself is never stored.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from simonides.recall.index import OwnerIndex
 from simonides.recall.lookup import versions
 from simonides.recall.view import View, refusals_of
 from simonides.storage import statements
+from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, id_bytes, memory_row
 from simonides.storage.transaction import Transaction
 from simonides.text.analyse import Mark, analyse
@@ -95,6 +96,18 @@ def refused(engine: Engine, who: Principal, session: str) -> tuple[list[Topic], 
         found = refusals_of(connection, who.owner)
     topics = [each.topic for each in found if each.topic is not None]
     return topics, ("session", session) in {(each.kind, each.value) for each in found}
+
+
+def unrefused(connection: Connection, who: Principal, rows: Iterable[MemoryRow]) -> list[MemoryRow]:
+    """Return the memories that the user did not refuse; none if the conversation is refused."""
+    found = refusals_of(connection, who.owner)
+    if ("session", who.conversation) in {(each.kind, each.value) for each in found}:
+        return []
+    return [
+        row
+        for row in rows
+        if not any(r.covers(row["key"], row["category"], row["terms"].split()) for r in found)
+    ]
 
 
 def _refusal(id: bytes, kind: str, value: str, at: int) -> Refusal:
