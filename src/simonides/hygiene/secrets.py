@@ -1,7 +1,7 @@
 """Finds secrets in a text: keys, tokens, passwords and card numbers.
 
 The rules are in ``secrets.toml``. A match must have the entropy of a secret of its kind. If only
-the words around a value mark it as a secret, the value must not look like a path, a placeholder or
+the words around a value mark it as a secret, the value must not look like a path, an example or
 a word. No value and no error holds the text of a secret.
 """
 
