@@ -345,3 +345,13 @@ def test_sensitive_and_refused_facts_are_not_sent(model, ana):
     assert "location: Oslo" in question.prompt
     assert "912" not in question.prompt
     assert "vegan" not in question.prompt
+
+
+def test_what_is_said_again_after_it_was_forgotten_is_read_again(model, ana):
+    model.then(PORTO, PORTO)
+    ana.add(SAID, wait=True)
+    ana.forget("location")
+    assert not ana.recall("Porto")
+    report = ana.add(SAID, wait=True)
+    assert len(model.asked) == 2
+    assert [each.record.content for each in report.extracted if each.done] == ["Porto"]

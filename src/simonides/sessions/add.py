@@ -162,7 +162,7 @@ def _stored(engine: Engine, who: Principal, session: str, said: Sequence[Said]) 
     lines: list[AddLine] = []
     with owner_turn(engine, who.owner, who.name) as (tx, index):
         turn = Turn(tx, index, engine.indexes.embedder)
-        position = first = next_position(tx, session)
+        position = first = next_position(tx, who)
         for each in said:
             kept: list[Outcome] = []
             learned: list[Outcome] = []

@@ -83,7 +83,7 @@ def end(engine: Engine, who: Principal) -> SessionReport:
     if found is not None and found.status == "open":
         with owner_turn(engine, who.owner, who.name) as (tx, _):
             if (found := last_part(tx.connection, who)) is not None:
-                begin_end(engine, tx, found, next_position(tx, who.conversation) - 1)
+                begin_end(engine, tx, found, next_position(tx, who) - 1)
     report = SessionReport(session=who.conversation)
     for part in _ending(engine, who.owner, name_of(who)):
         report = finish(engine, who, part)
@@ -100,7 +100,7 @@ def end_idle(engine: Engine, owner: str, id: bytes) -> None:
             return
         is_over = part.is_over(tx.now, idle)
         if is_over and part.status == "open":
-            begin_end(engine, tx, part, next_position(tx, principal_of_part(part).conversation) - 1)
+            begin_end(engine, tx, part, next_position(tx, principal_of_part(part)) - 1)
         # Until the last step it stays due, in case this process dies.
         later = tx.now + RETRY_MS if is_over else part.last + round(idle * MINUTE_MS) + 1
         tx.connection.run(statements.SET_DUE, {**job, "at": later})

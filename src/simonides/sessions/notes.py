@@ -62,7 +62,7 @@ def logged(
     judged = judge(candidate_of(engine, who, draft))
     [vector] = vectors_of(engine, [judged])
     with owner_turn(engine, who.owner, who.name) as (tx, index):
-        position = next_position(tx, who.conversation)
+        position = next_position(tx, who)
         turn = Turn(tx, index, engine.indexes.embedder)
         outcome = decided(turn, placed(judged, position=position), vector)
         then(tx, outcome, position)

@@ -150,10 +150,13 @@ def go_on(engine: Engine, tx: Transaction, who: Principal, position: int, turns:
     return begun if found is None else found
 
 
-def next_position(tx: Transaction, session: str) -> int:
-    """Return the place of the next turn of a conversation."""
-    found = tx.connection.one(statements.LAST_POSITION, {"owner": tx.owner, "session": session})
-    return 0 if found is None or found[0] is None else int(found[0]) + 1
+def next_position(tx: Transaction, who: Principal) -> int:
+    """Return the place of the next turn of a conversation; that of a forgotten turn stays empty."""
+    params = {"owner": tx.owner, "session": who.conversation}
+    [[last]] = tx.connection.rows(statements.LAST_POSITION, params)
+    part = last_part(tx.connection, who)
+    said = 0 if part is None else part.data["first"] + part.turns
+    return max(0 if last is None else int(last) + 1, said)
 
 
 def _let_end(engine: Engine, tx: Transaction, id: bytes) -> None:
@@ -198,12 +201,6 @@ def turns_of(
         "limit": limit, "task": who.home.task or "", "purpose": who.purpose or "",
     }  # fmt: skip
     return [memory_row(row) for row in connection.rows(statements.TURNS_BETWEEN, params)]
-
-
-def is_first_turn(engine: Engine, connection: Connection, who: Principal) -> bool:
-    """Whether nothing was said yet in what goes on."""
-    found = last_part(connection, who)
-    return found is None or found.is_over(engine.clock.now_ms(), engine.settings.idle_minutes)
 
 
 def conversations(engine: Engine, who: Principal) -> list[Conversation]:
