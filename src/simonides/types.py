@@ -11,6 +11,7 @@ from simonides.core.results import (
     AuditReport,
     Buffer,
     Conversation,
+    ModelUsage,
     SessionReport,
     TaskReport,
     ToolReply,
@@ -23,6 +24,6 @@ from simonides.models.embedder import Embedder, Reranker, TokenCounter
 
 __all__ = [
     "AgentRun", "AuditReport", "Buffer", "Clock", "Conversation", "Embedder", "Event", "EventType",
-    "Grant", "Place", "Policy", "Principal", "Reranker", "Right", "Scope", "SessionReport",
-    "TaskReport", "TokenCounter", "ToolReply", "Triple", "Verification", "Waiting",
+    "Grant", "ModelUsage", "Place", "Policy", "Principal", "Reranker", "Right", "Scope",
+    "SessionReport", "TaskReport", "TokenCounter", "ToolReply", "Triple", "Verification", "Waiting",
 ]  # fmt: skip

@@ -67,6 +67,9 @@ def test_a_wrong_answer_is_asked_for_once_more(asking):
     models, server = asking(GARBAGE, saying(GOOD))
     assert models.ask("Say", "tea", Found).usage.requests == 2
     assert len(server.received) == 2
+    assert models.usage.calls == 2
+    assert models.usage.tokens > 0
+    assert 0 < models.usage.usd < 0.01
 
 
 @pytest.mark.parametrize(

@@ -355,3 +355,178 @@ def test_what_is_said_again_after_it_was_forgotten_is_read_again(model, ana):
     report = ana.add(SAID, wait=True)
     assert len(model.asked) == 2
     assert [each.record.content for each in report.extracted if each.done] == ["Porto"]
+
+
+# -- what the model says of what is known ----------------------------------------------------------
+
+
+def answer(value, quote, **fields):
+    return {"items": [{"value": value, "quote": quote, **fields}]}
+
+
+def facts(memory):
+    return {each.content for each in memory.list() if each.category not in ("turn", "summary")}
+
+
+def test_the_model_takes_back_what_rules_misread(model, ana, store):
+    ana.remember("Oslo", key="location")
+    model.then({"items": [], "misread": [0]})
+    report = ana.add("I live in Rome, at least in the game that I play.", wait=True)
+    assert "0 [0] location: Rome" in model.asked[0].prompt
+    assert [each.kind for each in report.extracted] == ["undone"]
+    assert ana.get("location").content == "Oslo"
+    found = {each.content for each in ana.recall("Where do I live?")}
+    assert "Oslo" in found
+    assert "Rome" not in found
+    assert [each.content for each in ana.history("location")] == ["Oslo", "Rome", "Oslo"]
+    assert store.admin(actor="root").verify_audit()
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Never deploy on Fridays.", "I am allergic to peanuts.", "Remember that I live in Rome."],
+)
+def test_the_model_takes_back_no_command_and_no_danger(model, ana, said):
+    model.then({"items": [], "misread": [0, 1, 2, 7, -1]})
+    report = ana.add(said, wait=True)
+    [line] = report.lines
+    assert {each.record.content for each in line.learned} <= facts(ana)
+    assert not report.extracted
+
+
+def test_the_model_takes_back_nothing_that_it_was_not_shown_the_turn_of(model, ana):
+    model.then(NOTHING, {"items": [], "misread": [0]})
+    ana.add("I live in Rome.", wait=True)
+    ana.add("Nice weather today.", wait=True)
+    assert "0 location: Rome" in model.asked[1].prompt
+    assert ana.get("location").content == "Rome"
+
+
+KNOWN = "Keeps two cats"
+CATS = "I look after 2 tomcats at home"
+GONE, GIVEN = "I gave my cats to my mother", "Gave cats to mother"
+
+
+@pytest.mark.parametrize(
+    ("said", "value", "relation", "kind", "left"),
+    [
+        ("I look after a pair of cats", "Looks after a pair of cats", "same", "refreshed",
+         {KNOWN}),
+        (GONE, GIVEN, "replaces", "superseded", {GIVEN}),
+        (GONE, GIVEN, "beside", "coexists", {KNOWN, GIVEN}),
+        (GONE, GIVEN, "new", "created", {KNOWN, GIVEN}),
+    ],
+)  # fmt: skip
+def test_the_model_says_what_becomes_of_a_known_statement(
+    model, ana, said, value, relation, kind, left
+):
+    ana.remember(KNOWN)
+    model.then(answer(value, said, about=0, relation=relation))
+    [outcome] = ana.add(said + ".", wait=True).extracted
+    assert outcome.kind == kind
+    assert facts(ana) == left
+
+
+def test_a_value_beside_the_one_of_a_key_is_kept_in_the_users_words(model, ana):
+    ana.remember("Portuguese", key="language")
+    more = answer("French", "I also speak French", key="language", about=0, relation="beside")
+    model.then(more)
+    [outcome] = ana.add("I also speak French.", wait=True).extracted
+    assert outcome.kind == "coexists"
+    assert facts(ana) == {"Portuguese", "I also speak French."}
+
+
+def test_a_less_sure_model_still_replaces_what_rules_stored(model, ana):
+    ana.remember("Oslo", key="location")
+    moved = answer("Porto", "My home these days is Porto", key="location", confidence=0.6)
+    model.then(moved | {"items": [{**moved["items"][0], "about": 0, "relation": "replaces"}]})
+    [outcome] = ana.add(SAID, wait=True).extracted
+    assert outcome.kind == "superseded"
+    assert ana.get("location").content == "Porto"
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "value", "fields"),
+    [
+        ({"content": KNOWN}, "I walk to work", "Walks to work", {"relation": "replaces"}),
+        ({"content": KNOWN}, CATS, "Looks after 2 tomcats", {"relation": "same"}),
+        ({"content": KNOWN}, "I feed Max too", "Feeds Max", {"relation": "same"}),
+        ({"content": KNOWN, "pinned": True}, GONE, GIVEN, {"relation": "replaces"}),
+        ({"content": "Never feed the cats", "category": "constraint"}, GONE, GIVEN,
+         {"relation": "replaces"}),
+        ({"content": "Allergic to cats", "importance": "critical"}, GONE, GIVEN,
+         {"relation": "replaces"}),
+        ({"content": "Oslo", "key": "location"}, "We bought a flat in Porto",
+         "Bought a flat in Porto", {"relation": "replaces"}),
+        ({"content": KNOWN}, GONE, GIVEN, {"relation": "replaces", "about": 9}),
+        ({"content": KNOWN}, GONE, GIVEN, {"relation": "replaces", "about": "0"}),
+        ({"content": KNOWN}, "Dogs are not for me", "Cats are not for me",
+         {"relation": "replaces"}),
+        ({"content": KNOWN}, "I would give my cats away if I moved", "Gives cats away",
+         {"relation": "replaces"}),
+    ],
+)  # fmt: skip
+def test_a_lie_about_what_is_known_ends_nothing(model, ana, known, said, value, fields):
+    ana.remember(simonides.Draft(**known))
+    model.then(answer(value, said, **{"about": 0, **fields}))
+    ana.add(said + ".", wait=True)
+    assert known["content"] in facts(ana)
+    assert value in facts(ana) or fields["relation"] != "same"
+
+
+def test_a_move_does_not_stand_beside_the_old_place(model, ana):
+    ana.remember("Oslo", key="location")
+    moved = answer("Porto", "I moved to Porto", key="location", about=0, relation="beside")
+    model.then(moved)
+    ana.add("I moved to Porto.", wait=True)
+    assert facts(ana) == {"Porto"}
+
+
+# -- the buffer of a long conversation -------------------------------------------------------------
+
+
+@pytest.fixture
+def talk(ana):
+    session = ana.session("long")
+    session.add("We decided to pay 800 euros to Marta by Friday.")
+    for number in range(8):
+        session.add(f"Then we looked at room number {number}, which was rather dark and small.")
+    return session
+
+
+def test_the_model_sums_up_a_full_buffer_once(model, talk):
+    model.then("Marta gets 800 euros by Friday. Bob gets 77 dollars.")
+    found = talk.buffer(max_tokens=120)
+    summary = found.messages[0]["content"]
+    assert "Marta gets 800 euros" in summary
+    assert "Bob" not in summary
+    assert found.tokens <= 120
+    assert talk.buffer(max_tokens=120) == found
+    assert len(model.asked) == 1
+
+
+def test_a_buffer_is_summed_up_without_a_model_that_fails(model, talk):
+    model.then(OSError("cut"))
+    assert "800 euros" in talk.buffer(max_tokens=120).messages[0]["content"]
+
+
+def test_what_is_forgotten_or_refused_leaves_the_buffer(model, talk):
+    model.then("Marta gets 800 euros by Friday.", "We looked at rooms.")
+    talk.buffer(max_tokens=120)
+    talk.forget(talk.messages()[0])
+    said = str(talk.buffer(max_tokens=120).messages)
+    assert "800 euros" not in said
+    assert "800 euros" not in model.asked[1].prompt
+    talk.add("My wife Elena is ill.")
+    assert "Elena" in str(talk.buffer().messages)
+    talk.privacy.refuse(about="my wife")
+    assert "Elena" not in str(talk.buffer().messages)
+
+
+def test_a_report_says_what_the_model_has_cost(model, ana):
+    model.then(NOTHING)
+    usage = ana.add("Hello", wait=True).usage
+    assert usage.calls == 1
+    assert usage.tokens > 0
+    assert usage.usd is None  # nobody lists a price of the scripted model
+    assert ana.add("Hello again").usage.calls == 0

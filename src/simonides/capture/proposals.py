@@ -22,6 +22,7 @@ from simonides.capture.commands import Kind, read_clause
 from simonides.capture.slots import PREDICATES, RULED, fact_fields, folded, is_for_now, slots_of
 from simonides.capture.wordings import MOST_CHARS, Wordings, load, plain
 from simonides.text.analyse import analyse
+from simonides.text.changes import Cue, cue_of
 from simonides.text.statement import ONE_MEANING, read
 
 MOST_ITEMS = 24
@@ -68,6 +69,8 @@ class Proposal(BaseModel):
         ttl_days: Days until it expires, clamped to 1 to 365.
         category: One of the operator's categories, if the operator named any.
         details: Fields of that category.
+        about: Number of the known line that it is about, as shown to the model.
+        relation: To that line: ``same``, ``replaces`` or ``beside``; else ``new``.
     """
 
     turn: int = 0
@@ -80,6 +83,8 @@ class Proposal(BaseModel):
     ttl_days: Annotated[float | None, _Days] = None
     category: str | None = None
     details: dict[str, str] = {}
+    about: Annotated[int | None, BeforeValidator(lambda n: n if type(n) is int else None)] = None
+    relation: Literal["new", "same", "replaces", "beside"] = "new"
 
 
 class Extraction(BaseModel):
@@ -87,11 +92,13 @@ class Extraction(BaseModel):
 
     Attributes:
         items: At most 24 proposals. An item that does not validate is left out.
+        misread: Numbers of known lines that were read out of a shown turn and are not so.
         summary: What the turns come to.
         refused: Why items were left out, one reason for each; not part of the model's answer.
     """
 
     items: list[Proposal] = []
+    misread: list[int] = []
     summary: str = ""
     refused: SkipJsonSchema[list[str]] = []
 
@@ -146,7 +153,9 @@ def checked(item: Proposal, text: str, *, allowed: Callable[[str], str | None]) 
     value, key = item.value.strip(), folded(item.key) if item.key and item.kind != "rule" else None
     category = key and (allowed(key) or allowed(str(item.key)) or _CATEGORIES.get(key))
     place = _place(value, item.quote, text)
-    is_free = bool(key) and not category  # under a key of its own it is kept in the user's words
+    # Under a key of its own, or beside what is there, it is kept in the user's words.
+    is_beside = item.relation == "beside" and place and cue_of(place.clause) < Cue.CHANGES
+    is_free = bool(key) and (not category or bool(is_beside))
     key = None if is_free else key
     failed = {
         f"model_{item.decision}": item.decision != "commit",
@@ -169,9 +178,11 @@ def checked(item: Proposal, text: str, *, allowed: Callable[[str], str | None]) 
     return Checked(fields | given, decision, tuple(reasons))
 
 
-def instructions(*, sums_up: bool = False) -> str:
+def instructions(*, sums_up: bool = False, only_sums_up: bool = False) -> str:
     """Return what a model is told to propose; at the end of a conversation, also to sum it up."""
     told = _rules().table
+    if only_sums_up:
+        return str(told["only_sums_up"])
     return f"{told['instructions']}\n{told['sums_up'] if sums_up else ''}".rstrip()
 
 

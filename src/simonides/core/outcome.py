@@ -76,6 +76,7 @@ class OutcomeKind(StrEnum):
     ``created``, ``superseded`` (it replaced an older version) and ``coexists`` (another value of a
     slot with several) stored a version. ``refreshed`` and ``bumped`` found it known already;
     ``bumped`` also confirmed or strengthened it. ``touched`` was weaker than what is known.
+    ``undone`` took back what was misunderstood.
     """
 
     CREATED = "created"
@@ -89,9 +90,10 @@ class OutcomeKind(StrEnum):
     REVIEW = "review"
     BLOCKED = "blocked"
     FORGOTTEN = "forgotten"
+    UNDONE = "undone"
 
 
-_DONE = frozenset("created refreshed bumped superseded coexists forgotten".split())
+_DONE = frozenset("created refreshed bumped superseded coexists forgotten undone".split())
 _PENDING = frozenset({"held", "review"})
 
 _KINDS = {
@@ -106,6 +108,7 @@ _KINDS = {
     "review": "Stored and marked: it contradicts another memory, and a person is asked.",
     "blocked": "Refused.",
     "forgotten": "Forgotten.",
+    "undone": "Taken back; what it had replaced is in force again.",
 }
 _REASONS = {
     "secret": "policy forbids this content",

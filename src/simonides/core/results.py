@@ -233,6 +233,27 @@ class AddLine(Value):
     reasons: tuple[str, ...] = ()
 
 
+class ModelUsage(Value):
+    """What questions to a language model have cost.
+
+    Attributes:
+        calls: Number of requests.
+        tokens: Number of tokens, of questions and answers.
+        usd: US dollars, by the price list of pydantic-ai; None if it has no price of the model.
+    """
+
+    calls: int = 0
+    tokens: int = 0
+    usd: float | None = 0.0
+
+    def __add__(self, other: ModelUsage) -> ModelUsage:
+        is_priced = self.usd is not None and other.usd is not None
+        return ModelUsage(
+            calls=self.calls + other.calls, tokens=self.tokens + other.tokens,
+            usd=(self.usd or 0) + (other.usd or 0) if is_priced else None,
+        )  # fmt: skip
+
+
 class AddReport(Value):
     """What became of the messages of one `add`; true if anything was kept or done.
 
@@ -241,12 +262,14 @@ class AddReport(Value):
         extracted: Outcomes of what a language model has read in them, if it was waited for.
         unfinished: Number of turns of the conversation that it still has to read.
         reasons: Why it could not, for example ``model:timeout``.
+        usage: What it has cost.
     """
 
     lines: tuple[AddLine, ...]
     extracted: tuple[Outcome, ...] = ()
     unfinished: int = 0
     reasons: tuple[str, ...] = ()
+    usage: ModelUsage = ModelUsage()
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -456,6 +479,7 @@ class SessionReport(Value):
         dropped: Number of held statements that found no support.
         removed: Number of turns of tools and of external text that are gone.
         reasons: What went wrong, machine-readable, for example ``model:timeout``.
+        usage: What the model has cost.
     """
 
     session: str
@@ -466,6 +490,7 @@ class SessionReport(Value):
     dropped: int = 0
     removed: int = 0
     reasons: tuple[str, ...] = ()
+    usage: ModelUsage = ModelUsage()
 
     @property
     def counts(self) -> Mapping[str, int]:

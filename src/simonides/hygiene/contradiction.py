@@ -65,11 +65,15 @@ def _give_other_values(one: str, other: str) -> bool:
     return kinds[0] is not None and kinds[0] == kinds[1]
 
 
+def names_in(text: str) -> set[str]:
+    """Return the names in a text, in small letters; the first word is not counted as one."""
+    return {name.lower() for name in _NAME.findall(text)}
+
+
 def _kind(text: str, value: tuple[str, ...]) -> str | None:
     """Return whether a value is a figure or a name; None for anything else."""
     if len(value) > MOST_WORDS:
         return None
     if all(any(map(str.isdigit, word)) for word in value):
         return "figure"
-    names = {name.lower() for name in _NAME.findall(text)}
-    return "name" if names.issuperset(value) else None
+    return "name" if names_in(text).issuperset(value) else None

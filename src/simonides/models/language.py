@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from simonides.core.clock import Clock
 from simonides.core.errors import ConfigurationError, MissingExtra, SimonidesError
+from simonides.core.results import ModelUsage
 from simonides.core.settings import Settings, openai_url
 from simonides.models.loop import EventLoop
 
@@ -74,7 +75,8 @@ class LanguageModels:
 
     Attributes:
         name: Such as ``openai:gpt-5-mini``.
-        usage: Requests and tokens so far.
+        usage: Of it so far.
+        summaries: Of conversations that go on, by part, each with the turns that it sums up.
     """
 
     def __init__(self, model: Model | str, settings: Settings, clock: Clock) -> None:
@@ -84,11 +86,10 @@ class LanguageModels:
             ConfigurationError: If the name is unknown, a key is missing, or the extra is.
         """
         self._model, self._clock = model_of(model), clock
-        from pydantic_ai.usage import RunUsage
-
         provider, name = self._model.system, self._model.model_name
         self.name = model if isinstance(model, str) else f"{provider}:{name}"
-        self.usage = RunUsage()
+        self.usage = ModelUsage()
+        self.summaries: dict[bytes, tuple[list[bytes], str]] = {}
         self._failures, self._paused_until = 0, 0
         self._seconds = settings.model_timeout_s
         self._lock = threading.Lock()
@@ -132,7 +133,7 @@ class LanguageModels:
                 self._failures, self._paused_until = 0, self._clock.now_ms() + PAUSE_MS
             raise
         with self._lock:
-            self._failures, self.usage = 0, self.usage + answer.usage
+            self._failures, self.usage = 0, self.usage + usage_of(answer)
         return answer
 
     @property
@@ -144,7 +145,8 @@ class LanguageModels:
         """Return its name, where it is, and what it has cost."""
         return {
             "model": self.name, "model_url": self._model.base_url, "model_paused": self.is_paused,
-            "model_calls": self.usage.requests, "model_tokens": self.usage.total_tokens,
+            "model_calls": self.usage.calls, "model_tokens": self.usage.tokens,
+            "model_usd": self.usage.usd,
         }  # fmt: skip
 
     def hurry(self, seconds: float) -> None:
@@ -213,6 +215,18 @@ class LanguageModels:
                 raise ModelFailed("empty", "it said nothing")
             return answer
         raise AssertionError("unreachable")
+
+
+def usage_of(answer: AgentRunResult[Any]) -> ModelUsage:
+    """Return what an answer has cost."""
+    from pydantic_ai.messages import ModelResponse
+
+    asked = [each for each in answer.new_messages() if isinstance(each, ModelResponse)]
+    try:
+        usd = float(sum(each.cost().total_price for each in asked))
+    except (LookupError, ValueError):  # no price of this model, or it does not count tokens
+        usd = None
+    return ModelUsage(calls=answer.usage.requests, tokens=answer.usage.total_tokens, usd=usd)
 
 
 def _share(prompt: str, attempt: int) -> float:

@@ -26,7 +26,7 @@ from simonides.sessions.model import read_waiting
 from simonides.sessions.summary import MOST_CHARS, is_substantive, summarised
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, memory_row
+from simonides.storage.rows import MemoryRow
 from simonides.storage.transaction import Transaction
 from simonides.text.analyse import query_terms
 from simonides.write import queue
@@ -42,6 +42,7 @@ from simonides.write.log import (
     keep,
     last_of,
     last_part,
+    learned_from,
     name_of,
     next_position,
     part_of,
@@ -65,9 +66,6 @@ CLOSE_S = 10.0
 
 MOST_PARENTS = 256
 """Turns that a summary of the model's rests on, the last ones; chosen."""
-
-AT_ONCE = 100
-"""Turns in one question to the database; chosen."""
 
 RETRY_MS = 600_000
 """After this time, an end that was begun and not finished is taken up again; chosen."""
@@ -160,7 +158,7 @@ def checkpoint(engine: Engine, who: Principal) -> SessionReport:
     found = read_waiting(engine, who, part.id)
     ending = Ending(engine, who, part)
     ending.do("checkpoint")
-    more = {"extracted": found.outcomes, "reasons": found.reasons}
+    more = {"extracted": found.outcomes, "reasons": found.reasons, "usage": found.usage}
     return ending.report.model_copy(update=more)
 
 
@@ -260,7 +258,7 @@ class Ending:
         """Let the model read what is left, and sum it up; what it stores, it stores itself."""
         told = self._told()
         found = read_waiting(self._engine, self._who, self._part.id, sums_up=is_substantive(told))
-        self._said(extracted=found.outcomes, reasons=found.reasons)
+        self._said(extracted=found.outcomes, reasons=found.reasons, usage=found.usage)
         self._read()  # something may be forgotten while the model reads
         said = [each["content"] for each in self._told()]
         self._by_model = supported_summary(found.summary, said, MOST_CHARS)
@@ -346,18 +344,6 @@ class Ending:
 
 Effect = Callable[[Transaction, OwnerIndex], None]
 """What a step does inside its transaction."""
-
-
-def learned_from(connection: Connection, owner: str, turns: Sequence[MemoryRow]) -> list[MemoryRow]:
-    """Return the rules and facts in force that were learned from some turns."""
-    roots = [turn["root"] for turn in turns if turn["role"] == "user"]
-    found: dict[bytes, MemoryRow] = {}
-    for first in range(0, len(roots), AT_ONCE):
-        some = roots[first : first + AT_ONCE]
-        params = {f"id{number}": root for number, root in enumerate(some)}
-        rows = connection.rows(statements.learned_from(len(some)), {"owner": owner, **params})
-        found.update((row["id"], row) for row in map(memory_row, rows))
-    return [row for row in found.values() if row["category"] != SUMMARY]
 
 
 def _is_foreign(turn: MemoryRow) -> bool:

@@ -8,25 +8,37 @@ conversation sums it up. What cannot be read is kept and read again.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from simonides.capture.proposals import Checked, Extraction, Proposal, checked, instructions
+from simonides.capture.commands import Kind, read_clause
+from simonides.capture.proposals import (
+    Checked,
+    Extraction,
+    Proposal,
+    checked,
+    instructions,
+    supported_summary,
+)
 from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
 from simonides.core.outcome import Outcome
 from simonides.core.policy import Policy
-from simonides.core.record import Draft, Source, id_text
+from simonides.core.record import Draft, Importance, Source, id_text
+from simonides.core.results import ModelUsage
 from simonides.core.scope import Principal
-from simonides.models.language import LanguageModels, ModelFailed
+from simonides.models.language import LanguageModels, ModelFailed, usage_of
+from simonides.sessions.summary import MOST_CHARS as SUMMARY_CHARS
 from simonides.sessions.summary import summarised
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, memory_row
 from simonides.write import queue
 from simonides.write.candidate import candidate_of, draft_fields
+from simonides.write.change import withdraw
 from simonides.write.gates import Turn
 from simonides.write.judge import Commit, Drop, Judgement, judge
 from simonides.write.log import (
@@ -34,6 +46,7 @@ from simonides.write.log import (
     keep,
     last_of,
     last_part,
+    learned_from,
     name_of,
     part_of,
     read_job,
@@ -43,6 +56,9 @@ from simonides.write.privacy import unrefused
 from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import owner_turn
 
+if TYPE_CHECKING:
+    from pydantic_ai import AgentRunResult
+
 WAITING_TURNS, WAITING_CHARS = 20, 8_000
 """Turns, or characters in them, that are read at once without waiting for a quiet time; chosen."""
 
@@ -50,14 +66,37 @@ MOST_CHARS, TURN_CHARS, ANSWER_CHARS = 24_000, 6_000, 300
 """Characters of a question, of a user's turn and of an assistant's in it; chosen: 6,000 tokens, and
 that answers only tell what a user's turn is about."""
 
+KNOWN_CHARS = 120
+"""Characters of a known statement in a question; chosen."""
+
 EARLIER = 4
 """Turns before those that are read, for the context; chosen."""
+
+BUFFER_S, MOST_SUMMARIES = 10.0, 256
+"""Time for the summary of a conversation that goes on, since a prompt waits for it, and how many of
+these are kept; chosen."""
 
 SUPPORTABLE = frozenset("model_hold model_repeat implied not_lasting".split())
 """Doubts that what the user says besides can remove; of others a person decides."""
 
 RETRY_MS = 600_000
 """After this time, what the model could not read is read again; chosen."""
+
+
+class Question(NamedTuple):
+    """What the model is shown.
+
+    Attributes:
+        text: All of it.
+        turns: Those that it reads, by number.
+        known: What is known, by number.
+        read: Roots of what rules have read out of these turns, without a command of the user.
+    """
+
+    text: str
+    turns: Sequence[MemoryRow]
+    known: Sequence[MemoryRow]
+    read: frozenset[bytes]
 
 
 class Reading(NamedTuple):
@@ -67,11 +106,13 @@ class Reading(NamedTuple):
         outcomes: Of each proposal.
         summary: Of what was read, if it was asked for.
         reasons: Why something was not read or not stored, machine-readable.
+        usage: What it has cost.
     """
 
     outcomes: tuple[Outcome, ...] = ()
     summary: str = ""
     reasons: tuple[str, ...] = ()
+    usage: ModelUsage = ModelUsage()
 
 
 def read_waiting(engine: Engine, who: Principal, id: bytes, *, sums_up: bool = False) -> Reading:
@@ -96,12 +137,15 @@ def read_waiting(engine: Engine, who: Principal, id: bytes, *, sums_up: bool = F
         if not turns and not (sums_up and part.turns):
             return found
         try:
-            answer = _asked(engine, engine.models, who, question, sums_up=is_last)
+            answer, usage = _asked(engine, engine.models, who, question.text, sums_up=is_last)
         except ModelFailed as error:
             _keep_failure(engine, who, part, error.reason)
             return found._replace(reasons=(*found.reasons, f"model:{error.reason}"))
-        more = _stored(engine, who, part, turns, answer)
-        found = Reading(found.outcomes + more.outcomes, more.summary, found.reasons + more.reasons)
+        more = _stored(engine, who, part, question, answer)
+        found = Reading(
+            found.outcomes + more.outcomes, more.summary, found.reasons + more.reasons,
+            found.usage + usage,
+        )  # fmt: skip
         if not has_more:
             return found
     return found
@@ -133,7 +177,39 @@ def read_by_model(engine: Engine, who: Principal, *, wait: bool) -> dict[str, An
     chars = sum(len(turn["content"]) for turn in turns)
     if (len(turns) >= WAITING_TURNS or chars >= WAITING_CHARS) and not wait:
         engine.worker.submit(read_job(part.id), partial(read_waiting, engine, who, part.id))
-    return {"extracted": found.outcomes, "unfinished": len(turns), "reasons": found.reasons}
+    return {
+        "extracted": found.outcomes,
+        "unfinished": len(turns),
+        "reasons": found.reasons,
+        "usage": found.usage,
+    }
+
+
+def summed_up(engine: Engine, who: Principal, part: Part, turns: Sequence[MemoryRow]) -> str:
+    """Return the model's summary of some turns of a part, as far as they support it.
+
+    Returns:
+        The summary; empty without a model, or if it fails. The last one of each part is kept in
+        this process, so that the same turns are summed up once.
+    """
+    if engine.models is None:
+        return ""
+    said, ids = [each["content"] for each in turns], [each["id"] for each in turns]
+    known = engine.models.summaries.get(part.id)
+    if known is not None and known[0] == ids:
+        return known[1]
+    question = "\n".join(_line("-", each) for each in turns)[-MOST_CHARS:]
+    try:
+        answer = _answered(
+            engine, engine.models, who, instructions(only_sums_up=True), question, seconds=BUFFER_S
+        )  # fmt: skip
+    except ModelFailed:
+        return ""
+    text = supported_summary(answer.output, said, SUMMARY_CHARS)
+    if len(engine.models.summaries) >= MOST_SUMMARIES:
+        engine.models.summaries.clear()
+    engine.models.summaries[part.id] = ids, text
+    return text
 
 
 def _waiting(connection: Connection, who: Principal, part: Part) -> list[MemoryRow]:
@@ -163,7 +239,7 @@ def _question(
     part: Part,
     turns: Sequence[MemoryRow],
     sums_up: bool,  # noqa: FBT001  one caller
-) -> str:
+) -> Question:
     """Return what the model is shown: date, allowed keys, what is known, turns, as lines."""
     read = part.data["read"]
     earlier = turns_of(
@@ -175,13 +251,26 @@ def _question(
         before = [summarised(told, ())[0]]
     keys = engine.policies.for_org(who.home.org).proposals.keys
     params = {"owner": who.owner, "purpose": who.purpose or ""}
-    rows = map(memory_row, connection.rows(statements.KNOWN_KEYS, params))
-    known = [f"{e['key']}: {_flat(e['content'])}" for e in unrefused(connection, who, rows)]
-    return "\n".join([
+    rows = [memory_row(cells) for cells in connection.rows(statements.KNOWN, params)]
+    known = unrefused(connection, who, rows)
+    learned = {each["root"] for each in learned_from(connection, who.owner, turns)}
+    read_out = frozenset(
+        each["root"] for each in known if each["root"] in learned and _may_err(each)
+    )
+    places = {id_text(each["id"]): place for place, each in enumerate(turns)}
+    text = "\n".join([
         f"date: {to_datetime(engine.clock.now_ms()):%Y-%m-%d}", f"keys: {' '.join(sorted(keys))}",
-        "known:", *known, "earlier:", *before, "turns:",
+        "known:", *(_known(n, each, places) for n, each in enumerate(known)),
+        "earlier:", *before, "turns:",
         *(_line(str(place), each) for place, each in enumerate(turns)),
     ])  # fmt: skip
+    return Question(text, turns, known, read_out)
+
+
+def _may_err(row: MemoryRow) -> bool:
+    """Whether rules may have misread it: it is no command, and no danger."""
+    is_said = read_clause(row["quote"] or row["content"]).kind is Kind.SAYS
+    return is_said and row["importance"] != Importance.CRITICAL
 
 
 def _line(place: str, turn: MemoryRow) -> str:
@@ -190,13 +279,47 @@ def _line(place: str, turn: MemoryRow) -> str:
     return f"{place} {_flat(turn['speaker'] or turn['role'])}: {_flat(turn['content'])[:most]}"
 
 
+def _known(number: int, row: MemoryRow, places: Mapping[str, int]) -> str:
+    """Return a known statement as one line, with the shown turn that it was read out of."""
+    turn = next(
+        (places[each] for each in json.loads(row["parents"] or "[]") if each in places), None
+    )
+    key = row["key"] or row["predicate"]
+    mark, name = "" if turn is None else f" [{turn}]", f" {key}:" if key else ""
+    return f"{number}{mark}{name} {_flat(row['content'])[:KNOWN_CHARS]}"
+
+
 def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
 def _asked(
     engine: Engine, models: LanguageModels, who: Principal, question: str, *, sums_up: bool
-) -> Extraction:
+) -> tuple[Extraction, ModelUsage]:
+    """Ask the model to extract, and return its answer and what that has cost.
+
+    Raises:
+        ModelFailed: If it gives no usable answer, or the day's limit is reached.
+    """
+    extract = engine.policies.for_org(who.home.org).extract
+    parts = [instructions(sums_up=sums_up), extract.instructions]
+    if extract.categories:
+        named = {name: list(fields) for name, fields in extract.categories.items()}
+        parts.append(f"Set category, and details, where one fits: {json.dumps(named)}")
+    answer = _answered(engine, models, who, "\n".join(filter(None, parts)), question, Extraction)
+    return answer.output, usage_of(answer)
+
+
+def _answered(
+    engine: Engine,
+    models: LanguageModels,
+    who: Principal,
+    told: str,
+    question: str,
+    output: type[Extraction] | None = None,
+    *,
+    seconds: float | None = None,
+) -> AgentRunResult[Any]:
     """Ask the model, within what one user may cost a day.
 
     Raises:
@@ -208,23 +331,19 @@ def _asked(
         spent = connection.one(statements.COUNTED, params)
     if spent is not None and spent[0] >= most:
         raise ModelFailed("refused", f"{most} requests of this user today; the limit of a day")
-    extract = engine.policies.for_org(who.home.org).extract
-    parts = [instructions(sums_up=sums_up), extract.instructions]
-    if extract.categories:
-        named = {name: list(fields) for name, fields in extract.categories.items()}
-        parts.append(f"Set category, and details, where one fits: {json.dumps(named)}")
-    answer = models.ask("\n".join(filter(None, parts)), question, Extraction)
+    answer = models.ask(told, question, output, seconds=seconds)
     with engine.db.write(who.owner) as connection:
         connection.run(statements.COUNT, {**params, "value": answer.usage.requests})
-    return answer.output  # type: ignore[no-any-return]  # it was asked for
+    return answer
 
 
 def _stored(
-    engine: Engine, who: Principal, part: Part, turns: Sequence[MemoryRow], answer: Extraction
+    engine: Engine, who: Principal, part: Part, question: Question, answer: Extraction
 ) -> Reading:
     """Check, judge and store what the model proposes, unless another worker was faster."""
     policy = engine.policies.for_org(who.home.org)
     allowed = policy.proposals.category_of
+    turns, known = question.turns, dict(enumerate(question.known))
     said = {place: turn for place, turn in enumerate(turns) if turn["role"] == "user"}
     judged: list[Judgement] = []
     held: list[tuple[dict[str, Any], tuple[str, ...]]] = []
@@ -249,6 +368,9 @@ def _stored(
             reasons.append(f"proposal:invalid_{error.field}")
             continue
         made = judge(candidate, by_model=True)
+        if isinstance(made, Commit) and item.about in known:
+            root = known[item.about]["root"]
+            made = replace(made, relation=item.relation, about=root)
         if found.decision == "commit" or isinstance(made, Drop):
             judged.append(made)
         else:
@@ -259,7 +381,12 @@ def _stored(
         if now is None or now.data["read"] != part.data["read"]:
             return Reading(reasons=("read_meanwhile",))
         turn_to_write = Turn(tx, index, engine.indexes.embedder)
+        wrong = {known[each]["root"] for each in answer.misread if each in known} & question.read
+        rows = [row for root in sorted(wrong) if (row := tx.latest(root)) is not None]
         outcomes = tuple(
+            withdraw(tx, index, row, "misread") for row in rows if row["known_to"] is None
+        )
+        outcomes += tuple(
             decided(turn_to_write, *each)
             for each in zip(judged, vectors, strict=True)
             if not _is_older(tx.connection, each[0])

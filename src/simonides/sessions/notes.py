@@ -14,6 +14,7 @@ from simonides.core.validation import between, enum_member, text
 from simonides.prompt.lines import estimated_tokens
 from simonides.recall.lookup import MAX_LISTED
 from simonides.sessions.add import placed
+from simonides.sessions.model import summed_up
 from simonides.sessions.summary import summarised
 from simonides.storage.rows import MemoryRow, record_of
 from simonides.storage.transaction import Transaction
@@ -21,6 +22,7 @@ from simonides.write.candidate import candidate_of, check_key
 from simonides.write.gates import Turn
 from simonides.write.judge import judge
 from simonides.write.log import go_on, last_part, next_position, turns_of
+from simonides.write.privacy import unrefused
 from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import owner_turn
 
@@ -72,6 +74,8 @@ def logged(
 def buffer(engine: Engine, who: Principal, *, max_tokens: int = 8_000) -> Buffer:
     """Return what was said in the part that goes on: the oldest half summed up until it fits.
 
+    The language model sums up where there is one. What the user refused is left out.
+
     Raises:
         InvalidInput: If the budget is out of range.
     """
@@ -79,7 +83,8 @@ def buffer(engine: Engine, who: Principal, *, max_tokens: int = 8_000) -> Buffer
     with engine.db.read(who.owner) as connection:
         part = last_part(connection, who)
         is_over = part is None or part.status != "open"
-        turns = [] if part is None or is_over else turns_of(connection, who, part.data["first"])
+        rows = [] if part is None or is_over else turns_of(connection, who, part.data["first"])
+        turns = unrefused(connection, who, rows)
     said = [_message(turn) for turn in turns]
     costs = [count(each["content"]) for each in said]
     cut, summary = 0, list[dict[str, str]]()
@@ -89,6 +94,9 @@ def buffer(engine: Engine, who: Principal, *, max_tokens: int = 8_000) -> Buffer
         cut = min(cut + max((len(said) - cut) // 2, 1), len(said) - 1)
         text, _ = summarised(turns[:cut], ())
         summary = [{"role": "system", "content": f"Summary of {cut} earlier turns. {text}"}]
+    told = summed_up(engine, who, part, turns[:cut]) if part is not None and cut else ""
+    if told and count(told) <= count(summary[0]["content"]):
+        summary = [{"role": "system", "content": f"Summary of {cut} earlier turns. {told}"}]
     shown = (*summary, *said[cut:])
     return Buffer(
         messages=shown, tokens=sum(count(each["content"]) for each in shown), summed_up=cut,

@@ -133,10 +133,10 @@ WHERE owner = :owner AND session = :session AND position IS NOT NULL AND known_t
   AND COALESCE(task, '') = :task AND COALESCE(purpose, '') = :purpose
 ORDER BY position DESC LIMIT :limit"""
 
-KNOWN_KEYS = f"""
-{_ROWS} AND key IS NOT NULL AND known_to IS NULL AND COALESCE(purpose, '') = :purpose
-  AND task IS NULL AND audience IS NULL AND sensitivity <> 'sensitive'
-ORDER BY updated_at DESC, id LIMIT 40"""
+KNOWN = f"""
+{_ROWS} AND position IS NULL AND known_to IS NULL AND COALESCE(purpose, '') = :purpose
+  AND task IS NULL AND audience IS NULL AND sensitivity <> 'sensitive' AND kind <> 'episodic'
+ORDER BY CASE WHEN key IS NULL THEN 1 ELSE 0 END, updated_at DESC, id LIMIT 40"""
 
 SESSION_ROOTS = "SELECT DISTINCT root FROM memories WHERE owner = :owner AND session = :session"
 

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-MODEL = "scripted"
 PIECES = 3
 """Pieces of a streamed text; chosen."""
 
@@ -138,15 +137,17 @@ class _Handler(BaseHTTPRequestHandler):
             return
         api = received.path.rpartition("/")[2]
         with suppress(ConnectionError):  # the client waits no longer
-            self._send(reply, api, is_stream=reply.status < 400 and received.body.get("stream"))
+            self._send(reply, api, received.body)
 
-    def _send(self, reply: Reply, api: str, *, is_stream: bool) -> None:
+    def _send(self, reply: Reply, api: str, asked: dict[str, Any]) -> None:
+        is_stream = reply.status < 400 and asked.get("stream")
         self.send_response(reply.status)
         kind = "text/event-stream" if is_stream else "application/json"
         self.send_header("Content-Type", kind)
         self.end_headers()
         error = {"type": "error", "error": {"type": "scripted", "message": reply.text}}
-        whole = error if reply.status >= 400 else _WHOLE[api](reply)
+        model = {"model": asked.get("model", "scripted")}
+        whole = error if reply.status >= 400 else _WHOLE[api](reply) | model
         if not is_stream:
             self.wfile.write(json.dumps(whole).encode())
         for event in _STREAMED[api](reply, whole) if is_stream else ():
@@ -174,7 +175,7 @@ def _completion(reply: Reply) -> dict[str, Any]:
         message |= {"content": None, "tool_calls": [tool_call]}
     reason = "stop" if reply.call is None else "tool_calls"
     return {
-        "id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": MODEL,
+        "id": "chatcmpl-1", "object": "chat.completion", "created": 0,
         "choices": [{"index": 0, "finish_reason": reason, "message": message}],
         "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15},
     }  # fmt: skip
@@ -197,7 +198,7 @@ def _response(reply: Reply) -> dict[str, Any]:
         called = {"name": reply.call[0], "arguments": json.dumps(reply.call[1])}
         item = {"type": "function_call", "call_id": "call_1", **called}
     return {
-        "id": "resp_1", "object": "response", "created_at": 0, "model": MODEL,
+        "id": "resp_1", "object": "response", "created_at": 0,
         "status": "completed", "output": [item | {"id": "item_1", "status": "completed"}],
         "usage": {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15},
     }  # fmt: skip
@@ -226,7 +227,7 @@ def _message(reply: Reply) -> dict[str, Any]:
     if reply.call is not None:
         block = {"type": "tool_use", "id": "toolu_1", "name": reply.call[0], "input": reply.call[1]}
     return {
-        "id": "msg_1", "type": "message", "role": "assistant", "model": MODEL, "content": [block],
+        "id": "msg_1", "type": "message", "role": "assistant", "content": [block],
         "stop_reason": "end_turn" if reply.call is None else "tool_use", "stop_sequence": None,
         "usage": {"input_tokens": 10, "output_tokens": 5},
     }  # fmt: skip

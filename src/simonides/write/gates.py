@@ -8,6 +8,9 @@
 What passes may still contradict a statement of another source. The clearly surer one holds; else
 both stay, marked, and a person decides.
 
+Where a model says that a candidate repeats a known statement, or replaces it, that counts like the
+same key; figures, names, dangers and rules are not its to merge.
+
 Gates 2 to 4 compare only texts of one fingerprint, so they take no longer in a large store. Gates
 compare within one place. Texts that differ in a number, date, name or negation are never the
 same. Verbatim turns are identified by session and position instead, and pass no gate.
@@ -25,9 +28,9 @@ from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.errors import QuotaExceeded
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
 from simonides.core.policy import Eviction
-from simonides.core.record import Kind, Status, Trust, id_text
-from simonides.hygiene.contradiction import contradict
-from simonides.recall.index import KINDS, Floats, Ints, OwnerIndex
+from simonides.core.record import Importance, Kind, Status, Trust, id_text
+from simonides.hygiene.contradiction import contradict, names_in
+from simonides.recall.index import KINDS, STANDING, Floats, Ints, OwnerIndex
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, memory_row, record_of
 from simonides.storage.transaction import Transaction
@@ -76,9 +79,10 @@ def store(turn: Turn, commit: Commit, vector: Vector) -> Outcome:
     candidate = commit.candidate
     if candidate.is_turn:
         return _store_turn(turn, commit, vector)
-    old = _under_key(turn, commit)
+    old = _under_key(turn, commit) or _meant(turn, commit)
     if old is not None:
         same = old["hash"] == candidate.hash and same_figures(old["content"], candidate.content)
+        same |= _is_meant(commit, old, "same")
         return (_repeat if same else _conflict)(turn, commit, vector, old)
     slot = _in_slot(turn, commit)
     policy, predicate = candidate.policy, slot[0]["predicate"] if slot else None
@@ -97,7 +101,8 @@ def store(turn: Turn, commit: Commit, vector: Vector) -> Outcome:
     against = _contradicted(turn, commit)
     if against is not None:
         return _against(turn, commit, vector, against)
-    kind = OutcomeKind.COEXISTS if multi_valued else OutcomeKind.CREATED
+    is_beside = multi_valued or commit.relation == "beside"
+    kind = OutcomeKind.COEXISTS if is_beside else OutcomeKind.CREATED
     return insert(turn, commit, vector, None, kind)
 
 
@@ -132,6 +137,38 @@ def _under_key(turn: Turn, commit: Commit) -> MemoryRow | None:
         # It gives up the key; its history and what was said of it do not go on.
         turn.tx.end(found, "evicted", EventType.EVICTED, "expired")
     return None
+
+
+def _meant(turn: Turn, commit: Commit) -> MemoryRow | None:
+    """Return the memory that a model says a candidate repeats or replaces."""
+    row = None if commit.about is None else turn.tx.latest(commit.about)
+    if row is None or row["known_to"] is not None or not _is_in_place(commit.candidate, row):
+        return None
+    may = any(_is_meant(commit, row, each) for each in ("same", "replaces"))
+    return row if may and not _has_expired(turn, row) else None
+
+
+def _is_meant(commit: Commit, old: MemoryRow, relation: str) -> bool:
+    """Whether a model may relate a candidate to a memory so: it decides on no rule, no danger."""
+    candidate, critical = commit.candidate, Importance.CRITICAL
+    if (commit.relation, commit.about) != (relation, old["root"]):
+        return False
+    if old["pinned"] or old["category"] in STANDING:
+        return False
+    if (
+        critical in (old["importance"], candidate.importance)
+        or old["trust"] != candidate.label.trust
+    ):
+        return False
+    if old["key"] not in (None, candidate.key):
+        return False
+    mine, theirs = candidate.content, old["content"]
+    if relation == "same":
+        new = names_in(mine) - names_in(f"- {theirs}") - {"i"}
+        return same_figures(mine, theirs) and not new
+    is_older = (candidate.valid_from or 0) < (old["valid_from"] or 0)
+    shares = set(candidate.analysed.terms) & set(old["terms"].split())
+    return not is_older and bool(shares or old["key"])
 
 
 def _in_slot(turn: Turn, commit: Commit) -> list[MemoryRow]:
@@ -269,7 +306,8 @@ def _conflict(turn: Turn, commit: Commit, vector: Vector, old: MemoryRow) -> Out
     """Let the newcomer replace the old value, unless the old one is better supported."""
     candidate, tx = commit.candidate, turn.tx
     trusted, gap = _compared(turn, candidate, old)
-    if candidate.source.is_correction or (trusted and gap >= 0):
+    wins = candidate.source.is_correction or _is_meant(commit, old, "replaces")
+    if wins or (trusted and gap >= 0):
         return insert(turn, commit, vector, old, OutcomeKind.SUPERSEDED)
     # It is kept in history, where it was never in force, and the old value stands.
     weaker = new_version(tx, candidate, vector, turn.embedder, before=old)

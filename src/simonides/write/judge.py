@@ -53,10 +53,14 @@ class Commit:
     Attributes:
         candidate: What is stored.
         reasons: What was noticed, machine-readable.
+        relation: How a model relates it to a known memory: ``same``, ``replaces`` or ``beside``.
+        about: Root of that memory.
     """
 
     candidate: Candidate
     reasons: tuple[str, ...] = ()
+    relation: str = ""
+    about: bytes | None = None
 
 
 @dataclass(frozen=True)

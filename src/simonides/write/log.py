@@ -7,11 +7,12 @@ hold times and places, never what was said: that lies in the turns.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
+from simonides.core.record import SUMMARY
 from simonides.core.results import Conversation
 from simonides.core.scope import Principal, parse_scope
 from simonides.storage import statements
@@ -22,6 +23,9 @@ from simonides.storage.transaction import Transaction
 MINUTE_MS = 60_000
 QUIET_MS = MINUTE_MS
 """Quiet time after which the model reads what waits; chosen."""
+
+AT_ONCE = 100
+"""Turns in one question to the database; chosen."""
 
 
 class Part(NamedTuple):
@@ -220,3 +224,15 @@ def conversations(engine: Engine, who: Principal) -> list[Conversation]:
         )
         for own in by_name.values()
     ]  # fmt: skip
+
+
+def learned_from(connection: Connection, owner: str, turns: Sequence[MemoryRow]) -> list[MemoryRow]:
+    """Return the rules and facts in force that were learned from some turns."""
+    roots = [turn["root"] for turn in turns if turn["role"] == "user"]
+    found: dict[bytes, MemoryRow] = {}
+    for first in range(0, len(roots), AT_ONCE):
+        some = roots[first : first + AT_ONCE]
+        params = {f"id{number}": root for number, root in enumerate(some)}
+        rows = connection.rows(statements.learned_from(len(some)), {"owner": owner, **params})
+        found.update((row["id"], row) for row in map(memory_row, rows))
+    return [row for row in found.values() if row["category"] != SUMMARY]
