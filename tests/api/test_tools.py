@@ -26,6 +26,22 @@ def test_a_model_reads_what_it_stored_and_what_the_user_said(ana):
     assert reply.text == "Nothing is remembered about this."
 
 
+def test_a_search_shows_a_standing_rule_only_where_it_bears_on_the_query(ana):
+    ana.remember("Never deploy to production on Fridays", category="constraint")
+    ana.remember("Ana is allergic to peanuts", importance="critical")
+    ana.remember("Ana owns a red bicycle", key="bicycle")
+    tools = ana.tools()
+    reply = tools.call("search_memory", {"query": "Which bicycle does Ana own?"})
+    assert "red bicycle" in reply.text
+    assert "Fridays" not in reply.text
+    assert "Always:" not in reply.text
+    reply = tools.call("search_memory", {"query": "May I deploy to production on Fridays?"})
+    assert "Never deploy to production on Fridays" in reply.text
+    assert "peanuts" not in reply.text
+    assert "peanuts" in tools.call("search_memory", {"query": "Is Ana allergic to peanuts?"}).text
+    assert tools.call("search_memory", {"query": "What is 2+2?"}).text.startswith("Nothing")
+
+
 def test_a_call_speaks_for_the_agent_and_never_over_the_user(ana):
     ana.remember("Ana lives in Berlin", key="city")
     tools = ana.tools("remember", "forget")

@@ -109,7 +109,7 @@ class Tools(Bound):
     def _carried_out(self, tool: type[_Call], arguments: Mapping[str, Any] | str) -> ToolReply:
         match _given(tool, arguments):
             case _Search(query=query, limit=limit):
-                found = self._call(digest, query, max_items=limit)
+                found = self._call(digest, query, max_items=limit, has_core=False)
                 return ToolReply(text=found.text if found else "Nothing is remembered about this.")
             case _Remember(content=content, key=key):
                 draft = Draft(content, key=key or None, source=Source.AGENT_INFERRED)
