@@ -26,6 +26,22 @@ def test_a_model_reads_what_it_stored_and_what_the_user_said(ana):
     assert reply.text == "Nothing is remembered about this."
 
 
+def test_a_search_shows_a_standing_rule_only_where_it_bears_on_the_query(ana):
+    ana.remember("Never deploy to production on Fridays", category="constraint")
+    ana.remember("Ana is allergic to peanuts", importance="critical")
+    ana.remember("Ana owns a red bicycle", key="bicycle")
+    tools = ana.tools()
+    reply = tools.call("search_memory", {"query": "Which bicycle does Ana own?"})
+    assert "red bicycle" in reply.text
+    assert "Fridays" not in reply.text
+    assert "Always:" not in reply.text
+    reply = tools.call("search_memory", {"query": "May I deploy to production on Fridays?"})
+    assert "Never deploy to production on Fridays" in reply.text
+    assert "peanuts" not in reply.text
+    assert "peanuts" in tools.call("search_memory", {"query": "Is Ana allergic to peanuts?"}).text
+    assert tools.call("search_memory", {"query": "What is 2+2?"}).text.startswith("Nothing")
+
+
 def test_a_call_speaks_for_the_agent_and_never_over_the_user(ana):
     ana.remember("Ana lives in Berlin", key="city")
     tools = ana.tools("remember", "forget")
@@ -39,6 +55,44 @@ def test_a_call_speaks_for_the_agent_and_never_over_the_user(ana):
     assert tools.call("forget_memory", {"which": "bicycle"}).ok
     assert ana.get("bicycle") is None
     assert ana.get("city") is not None
+
+
+def test_a_model_corrects_what_it_stored_and_nothing_of_the_user(ana):
+    ana.remember("Ana lives in Berlin", key="city")
+    tools = ana.tools()
+    tools.call("remember_memory", {"content": "Ana owns a red bicycle", "key": "bicycle"})
+    before = ana.get("bicycle")
+    assert tools.call("correct_memory", {"which": before.id, "content": "Ana owns a blue bicycle"})
+    after = ana.get("bicycle")
+    assert after.content == "Ana owns a blue bicycle"
+    assert (after.root, after.source) == (before.root, "agent_inferred")
+    refused = tools.call("correct_memory", {"which": "city", "content": "Ana lives in Rome"})
+    assert not refused
+    assert "only the user can change" in refused.text
+    assert ana.get("city").content == "Ana lives in Berlin"
+    reply = tools.call("correct_memory", {"which": "bicycl", "content": "Ana owns none"})
+    assert "did you mean 'bicycle'?" in reply.text
+
+
+def test_a_correction_without_a_key_says_what_to_do(ana):
+    tools = ana.tools()
+    tools.call("remember_memory", {"content": "Ana owns a red bicycle"})
+    [known] = ana.list()
+    reply = tools.call("correct_memory", {"which": known.id, "content": "Ana owns a blue bicycle"})
+    assert not reply
+    assert "forget this one" in reply.text
+
+
+def test_a_model_reads_the_profile(ana):
+    tools = ana.tools("get_profile")
+    assert tools.call("get_profile_memory", "").text == "Nothing is remembered yet."
+    ana.remember("Ana lives in Berlin", key="city")
+    ana.remember("Never deploy on Fridays", category="constraint")
+    assert tools.call("get_profile_memory", {}).text == ana.profile().text
+    assert "It takes nothing" in tools.call("get_profile_memory", {"user": "ben"}).text
+    for vendor in ("openai", "responses", "anthropic", "gemini"):
+        [definition] = tools.definitions(vendor)
+        assert "get_profile_memory" in json.dumps(definition)
 
 
 def test_a_secret_is_refused_with_the_reason(ana):
@@ -104,7 +158,8 @@ def test_definitions_have_the_shape_of_each_vendor(ana):
     assert schema == responses["parameters"] == claude["input_schema"]
     assert schema == gemini["parameters_json_schema"]
     assert {tool["function"]["name"] for tool in ana.tools().definitions()} == {
-        "search_memory", "remember_memory", "forget_memory",
+        "search_memory", "remember_memory", "forget_memory", "correct_memory",
+        "get_profile_memory",
     }  # fmt: skip
 
 

@@ -368,7 +368,61 @@ def test_parsed_raw_and_copied_calls_use_the_memory_too(known, store):
     assert all(FACT in str(received.body) for received in server.received)
     assert len(server.received) == 6
     answers = [text for role, text in log(known) if role == "assistant"]
-    assert answers == [f"Seat {number}A." for number in range(5)]
+    assert answers == [f"Seat {number}A." for number in range(6)]
+
+
+READS = {
+    "parsed": ("parse", ()), "bytes": ("iter_bytes", (7,)), "lines": ("iter_lines", ()),
+    "text": ("iter_text", ()), "whole": ("read", ()),
+}  # fmt: skip
+
+
+@every_api
+@pytest.mark.parametrize("how", READS)
+@pytest.mark.parametrize("stream", [True, False])
+def test_what_the_caller_reads_of_a_raw_response_is_kept(api, how, stream, ana, store):
+    name, size = READS[how]
+
+    def read(client):
+        asked = {**api.asked(HI), "stream": stream}
+        with api.resource(client).with_streaming_response.create(**asked) as response:
+            found = getattr(response, name)(*size)
+            return list(found) if hasattr(found, "__next__") else [found]
+
+    async def read_async(client):
+        asked = {**api.asked(HI), "stream": stream}
+        async with api.resource(client).with_streaming_response.create(**asked) as response:
+            found = getattr(response, name)(*size)
+            found = await found if hasattr(found, "__await__") else found
+            return [each async for each in found] if hasattr(found, "__anext__") else [found]
+
+    with ModelServer(answers=lambda _: saying("I note thät down.")) as server:
+        clients = api.client(server), simonides.wrap(api.client(server), ana)
+        plain, wrapped = (
+            asyncio.run(read_async(each)) if api.is_async else read(each) for each in clients
+        )
+    store.flush()
+    if how == "text":  # its pieces are those of the network
+        plain, wrapped = "".join(plain), "".join(wrapped)
+    assert repr(plain) == repr(wrapped)
+    assert log(ana) == [("user", HI[0]["content"]), ("assistant", "I note thät down.")]
+
+
+def test_of_a_raw_response_that_is_left_early_what_was_read_is_kept(ana, store):
+    with ModelServer(answers=lambda _: saying("abcdefghi", threading.Event())) as server:
+        resource = simonides.wrap(APIS[0].client(server), ana).chat.completions
+        raw = resource.with_raw_response.create(**APIS[0].asked(HI), stream=True)
+        next(raw.parse())
+        del raw
+        gc.collect()
+        store.flush()
+        assert log(ana) == [("user", HI[0]["content"]), ("assistant", "abc")]
+        raw = resource.with_raw_response.create(**APIS[0].asked(ASK), stream=True)
+        raw.http_response.close()
+        del raw
+        gc.collect()
+        store.flush()
+    assert log(ana)[2:] == [("user", ASK[0]["content"])]
 
 
 def test_a_key_in_the_environment_makes_no_request_of_ours(monkeypatch, tmp_path):

@@ -407,7 +407,8 @@ class Memory(Bound):
         """Return tools for a language model, by which it uses this memory.
 
         Args:
-            names: Of ``search``, ``remember`` and ``forget``; none means all.
+            names: Of ``search``, ``remember``, ``forget``, ``correct`` and ``get_profile``; none
+                means all.
 
         Raises:
             InvalidInput: If there is no tool of a name.

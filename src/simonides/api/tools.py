@@ -16,12 +16,12 @@ from simonides.api.call import Bound
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, SimonidesError, StoreError
 from simonides.core.outcome import Outcome
-from simonides.core.record import Draft, Source, Trust
+from simonides.core.record import Draft, Record, Source, Trust
 from simonides.core.results import ToolReply
 from simonides.core.scope import Principal
 from simonides.core.validation import invalid, one_of
-from simonides.prompt.digest import digest
-from simonides.recall.lookup import get
+from simonides.prompt.digest import digest, profile
+from simonides.recall.lookup import get, own
 from simonides.write.forget import forget
 from simonides.write.remember import remember_one
 
@@ -29,6 +29,8 @@ VENDORS = ("openai", "responses", "anthropic", "gemini")
 
 MAX_CALL_CHARS = 64 * 1024
 """Longest arguments of a call; chosen."""
+
+USERS_OWN = "This is the user's own: only the user can change or delete it. Ask the user."
 
 
 class _Arguments(BaseModel):
@@ -58,9 +60,21 @@ class _Forget(_Arguments):
     which: str = Field(min_length=1, max_length=512, description="Its key or id.")
 
 
-_Call = _Search | _Remember | _Forget
+class _Correct(_Arguments):
+    """Change a fact that you stored under a key. Only the user can change what the user said."""
+
+    which: str = Field(min_length=1, max_length=512, description="Its key or id.")
+    content: str = Field(min_length=1, max_length=2_000, description="What is true instead.")
+
+
+class _GetProfile(_Arguments):
+    """Show what always holds for the user, and all facts under a key."""
+
+
+_Call = _Search | _Remember | _Forget | _Correct | _GetProfile
 _TOOLS: Mapping[str, type[_Call]] = {
-    "search": _Search, "remember": _Remember, "forget": _Forget,
+    "search": _Search, "remember": _Remember, "forget": _Forget, "correct": _Correct,
+    "get_profile": _GetProfile,
 }  # fmt: skip
 
 
@@ -109,17 +123,38 @@ class Tools(Bound):
     def _carried_out(self, tool: type[_Call], arguments: Mapping[str, Any] | str) -> ToolReply:
         match _given(tool, arguments):
             case _Search(query=query, limit=limit):
-                found = self._call(digest, query, max_items=limit)
+                found = self._call(digest, query, max_items=limit, has_core=False)
                 return ToolReply(text=found.text if found else "Nothing is remembered about this.")
             case _Remember(content=content, key=key):
                 draft = Draft(content, key=key or None, source=Source.AGENT_INFERRED)
                 return _told(self._call(remember_one, draft))
+            case _GetProfile():
+                shown = self._call(profile)
+                return ToolReply(text=shown.text if shown else "Nothing is remembered yet.")
             case _Forget(which=which):
                 record = self._call(get, which)
-                if record is not None and (record.pinned or record.trust.rank >= Trust.USER.rank):
-                    text = "This is the user's own: only the user can delete it. Ask the user."
-                    return ToolReply(text=text, ok=False)
+                if record is not None and _is_users(record):
+                    return _refused(USERS_OWN)
                 return _told(self._call(forget, record or which))
+            case _Correct(which=which, content=content):
+                record = self._call(own, which)
+                if _is_users(record):
+                    return _refused(USERS_OWN)
+                if record.key is None:
+                    return _refused("It has no key: store what is true, and forget this one.")
+                draft = Draft(
+                    content, key=record.key, source=Source.AGENT_INFERRED, purpose=record.purpose,
+                    scope=record.scope.path, audience=record.audience,
+                )  # fmt: skip
+                return _told(self._call(remember_one, draft))
+
+
+def _is_users(record: Record) -> bool:
+    return record.pinned or record.trust.rank >= Trust.USER.rank
+
+
+def _refused(text: str) -> ToolReply:
+    return ToolReply(text=text, ok=False)
 
 
 def _given(tool: type[_Call], arguments: Mapping[str, Any] | str) -> _Call:
@@ -139,7 +174,7 @@ def _given(tool: type[_Call], arguments: Mapping[str, Any] | str) -> _Call:
         found = invalid(error, list(tool.model_fields))
         takes = "; ".join(f"{name}: {f.description}" for name, f in tool.model_fields.items())
         problem = str(found).split(": ", 1)[1]
-        raise InvalidInput(found.field, f"{problem}. It takes {takes}") from error
+        raise InvalidInput(found.field, f"{problem}. It takes {takes or 'nothing'}") from error
 
 
 def _told(outcome: Outcome) -> ToolReply:

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import copy
 import itertools
+import json
 import logging
 import os
 import re
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
@@ -51,6 +52,9 @@ _BLOCK = re.compile(
 )
 """A digest in a text, up to its last line."""
 
+_EVENT = re.compile(r"^data:(.*)", re.MULTILINE)
+"""The data of a server-sent event; both APIs send one line."""
+
 _numbers = itertools.count()
 _log = logging.getLogger("simonides.integrations")
 
@@ -78,9 +82,9 @@ def wrap(
     that were forgotten meanwhile are no longer in it.
 
     After the answer the store's worker adds the new messages and the answer to the memory. Of a
-    stream that is closed early, it adds what came. A failed request adds the user's messages only.
-    Raw responses that the caller reads as a stream add no answer. If the memory fails, the request
-    is sent without a digest, and a warning is logged.
+    stream that is closed early, it adds what came; of a raw response, what the caller read of it. A
+    failed request adds the user's messages only. If the memory fails, the request is sent without a
+    digest, and a warning is logged.
 
     Args:
         client: An ``OpenAI``, ``AsyncOpenAI``, ``Anthropic`` or ``AsyncAnthropic``.
@@ -271,7 +275,13 @@ class _Chat:
     def _passed(self, request: _Request, answer: Any) -> Any:
         if hasattr(answer, "__stream__"):
             return _Stream(answer, partial(self._answered, request))
-        self._answered(request, [_whole(answer)])
+        response = _field(answer, "http_response")
+        if response is None:
+            self._answered(request, [answer])
+        elif response.is_closed:
+            self._answered(request, _pieces_of([response.content]))
+        else:
+            _listen(response, lambda read: self._answered(request, _pieces_of(read)))
         return answer
 
     def _answered(self, request: _Request, pieces: Sequence[Any]) -> None:
@@ -284,6 +294,37 @@ class _Chat:
         if said:
             add = partial(self.memory.add, said)
             self.memory._engine.worker.submit(f"add {next(_numbers)}", add, at_close=True)
+
+
+def _listen(response: Any, ended: Callable[[Sequence[bytes]], None]) -> None:
+    """Note what the caller reads of a raw response.
+
+    Args:
+        response: The response of the HTTP client; every way to read it goes through two methods.
+        ended: Called once, with what was read: when the reading ends, or the response is dropped.
+    """
+    read: list[bytes] = []
+    end = weakref.finalize(response, ended, read)
+    end.atexit = False
+    pieces, awaited_pieces = response.iter_bytes, response.aiter_bytes
+
+    def iter_bytes(chunk_size: int | None = None) -> Iterator[bytes]:
+        try:
+            for piece in pieces(chunk_size):
+                read.append(piece)
+                yield piece
+        finally:
+            end()
+
+    async def aiter_bytes(chunk_size: int | None = None) -> AsyncIterator[bytes]:
+        try:
+            async for piece in awaited_pieces(chunk_size):
+                read.append(piece)
+                yield piece
+        finally:
+            end()
+
+    response.iter_bytes, response.aiter_bytes = iter_bytes, aiter_bytes
 
 
 class _Stream:
@@ -378,15 +419,14 @@ def _appended(given: Any, text: str) -> Any:
     return "\n\n".join(filter(None, [own, text])) or given
 
 
-def _whole(answer: Any) -> Any:
-    """Return an answer; of a raw response its JSON, if it was read."""
-    response = _field(answer, "http_response")
-    if response is None:
-        return answer
-    try:
-        return response.json() if response.is_closed else None
-    except ValueError:
-        return None
+def _pieces_of(read: Sequence[bytes]) -> list[Any]:
+    """Return the pieces of an answer from its bytes: one JSON, or server-sent events."""
+    text = b"".join(read).decode(errors="replace")
+    pieces = []
+    for piece in _EVENT.findall(text) or [text]:
+        with suppress(ValueError):  # the last one was cut
+            pieces.append(json.loads(piece))
+    return pieces
 
 
 def _text_of(piece: Any) -> str:

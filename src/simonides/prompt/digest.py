@@ -86,7 +86,8 @@ def digest(
         max_tokens: Most tokens of the whole text, the core block apart.
         floor: Least relevance of the best memory; None means the reader's.
         shown: Ids that the prompt shows already.
-        has_core: Whether the core block is shown; else the prompt has it already.
+        has_core: Whether the core block is shown; else the prompt has it already, and a rule of it
+            that bears on the question is found like any memory that `shown` does not name.
 
     Raises:
         InvalidInput: If an argument is out of range.
@@ -109,7 +110,8 @@ def digest(
         options = {"filter": filter, "kinds": kinds, "scopes": scopes}
         hits = recall(engine, who, about, limit=FOUND, facts_first=False, **options)
         least = floor_of(engine, who) if floor is None else floor
-        pinned = {id for item in core for id in item.ids}
+        standing_ids = {id for item in core for id in item.ids}
+        pinned = standing_ids if has_core else standing_ids.intersection(shown)
         choice.note(record for record in records if record.id in pinned)
         given = pinned.union(shown, (record.id for record in summary))
         chosen = choice.passing(hits, least, given)
@@ -117,7 +119,7 @@ def digest(
         best = {hit.id for hit in chosen[:BEST] if hit.relevance >= PROBABLE}
         context = Context(about, frozenset(hit.id for hit in chosen), frozenset(best))
         shown_before, told, ended = set(pinned), list[Statement](), dict[str, Ending]()
-        newer, more = [each for each in records if each.id in pinned], [h.record for h in chosen]
+        newer, more = [r for r in records if r.id in standing_ids], [h.record for h in chosen]
         for _ in range(ROUNDS):
             said = [statement for record in more for statement in statements_of(record)]
             keys = {key for statement in said for key in statement.slots}
