@@ -25,10 +25,11 @@ GROUPS = {
     "Receipts": ("groups", "receipts", "parts.memory(context).receipts"),
     "Audit": ("groups", "audit", "parts.memory(context).audit"),
     "Task": ("task", "task", "parts.memory(context).task(name=task_name)"),
+    "Admin": ("admin", "admin", "parts.admin(context)"),
 }
 BY_HAND = (
     "Memory.remember Memory.remember_many Memory.task Memory.session Memory.tools Receipts.verify"
-    " Receipts.replay Audit.verify"
+    " Receipts.replay Audit.verify Admin.remember_many Admin.memory Admin.verify_audit"
 ).split()
 OPTIONS = {"promote": ["to"], "task_complete": ["learning"], "receipts_list": ["limit"]}
 """Arguments of verbs that are options on the command line."""
@@ -36,7 +37,8 @@ OPTIONS = {"promote": ["to"], "task_complete": ["learning"], "receipts_list": ["
 RESULTS = {
     "privacy_allow": "allowed", "privacy_forget": "forgotten", "pending_reject": "rejected",
     "task_prompt": "prompt", "task_before_model": "prompt", "task_step_done": "steps_done",
-    "task_turn_end": "ended", "task_abandon": "removed",
+    "task_turn_end": "ended", "task_abandon": "removed", "admin_revoke": "revoked",
+    "admin_backup": "backup",
 }  # fmt: skip
 """Names under which a bare result is printed."""
 
@@ -78,6 +80,7 @@ pending = typer.Typer(rich_markup_mode=None, help="What waits for a person's dec
 receipts = typer.Typer(rich_markup_mode=None, help="What digests showed.")
 audit = typer.Typer(rich_markup_mode=None, help="The audit trail of a user.")
 task = typer.Typer(rich_markup_mode=None, help="Tasks of an agent: their working memory.")
+admin = typer.Typer(rich_markup_mode=None, help="The whole store; --actor names who does it.")
 '''
 
 
@@ -112,12 +115,16 @@ def _command(node: ast.FunctionDef, group: str, reach: str) -> str:
         parameters.append(f"task_name: Annotated[str, {told}]")
     for each, default in zip(arguments, defaults, strict=True):
         parameters.append(_parameter(each, default, help, is_option=each.arg in named))
+    of_org = [each for each in node.args.kwonlyargs if each.arg == "org"]  # --org names it
     for each, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
+        if each in of_org:
+            continue
         told = ast.unparse(default) if default is not None else None
         parameters.append(_parameter(each, told, help, is_option=True))
     summary = doc.split("\n\n")[0].replace("Return ", "Print ", 1).replace("\n", " ")
     summary = re.sub(r": ``.*``|, or None if .*", "", summary.rstrip(".")) + "."
-    call = f"{reach}.{node.name}(**parts.given(context))"
+    org = ", org=parts.org(context)" if of_org else ""
+    call = f"{reach}.{node.name}(**parts.given(context){org})"
     result = f'{{"{RESULTS[name]}": {call}}}' if name in RESULTS else call
     body = f"return {result}"
     if name in NOTHING:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator
+
+from simonides.core.record import Value
 
 Score = Annotated[float, AfterValidator(lambda value: round(value, 3))]
 Keys = tuple[str, ...]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-
-class Intent(_Part):
+class Intent(Value):
     """A plan of retrieval.
 
     Attributes:
@@ -33,7 +31,7 @@ class Intent(_Part):
     include_preference_keys: bool
 
 
-class AppliedMemory(_Part):
+class AppliedMemory(Value):
     """A memory that the answer declares to have used.
 
     Attributes:
@@ -51,7 +49,7 @@ class AppliedMemory(_Part):
     score: Score
 
 
-class MemoryState(_Part):
+class MemoryState(Value):
     """A keyed memory after the run.
 
     Attributes:
@@ -71,7 +69,7 @@ class MemoryState(_Part):
     ttl_left_days: float | None
 
 
-class AgentRun(_Part):
+class AgentRun(Value):
     """How a run ended; true if it succeeded.
 
     Attributes:
@@ -118,10 +116,6 @@ class AgentRun(_Part):
     intent: Intent | None = None
     retrieved_keys: Keys | None = None
     invalid_used_memory_keys: Keys | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the run as JSON-ready data."""
-        return self.model_dump(mode="json")
 
     def __bool__(self) -> bool:
         return self.status == "ok"

@@ -17,8 +17,9 @@ import typer
 from typer import Argument, Option
 
 import simonides
-from simonides.cli.parts import IDENTITY, admin, given, memory, org, parsed
-from simonides.cli.verbs import app, audit, pending, privacy, receipts, session, task
+from simonides.cli import parts
+from simonides.cli.parts import IDENTITY, given, memory, parsed
+from simonides.cli.verbs import admin, app, audit, pending, privacy, receipts, session, task
 
 WRONG_USE = (
     simonides.ConfigurationError, simonides.InvalidInput, simonides.OwnerRequired,
@@ -32,13 +33,12 @@ GLOBALS = frozenset(f"--{name}" for name in ("store", *IDENTITY))
 SAME_NAMES = (("--actor", ["audit", "list"]), ("--session", ["privacy", "refuse"]))
 """Options of commands that have the name of a global one: after the command they are its own."""
 
-admins = typer.Typer(rich_markup_mode=None, help="The whole store; --actor names who does it.")
 policy = typer.Typer(rich_markup_mode=None, help="Policy files.")
 db = typer.Typer(rich_markup_mode=None, help="PostgreSQL databases.")
 for _name, _group in {
     "privacy": privacy, "pending": pending, "receipts": receipts, "session": session, "task": task,
     "audit": audit,
-    "admin": admins, "policy": policy, "db": db,
+    "admin": admin, "policy": policy, "db": db,
 }.items():  # fmt: skip
     app.add_typer(_group, name=_name)
 
@@ -183,29 +183,11 @@ def audit_verify(
 ) -> object:
     """Check that no row or event was edited, removed, re-ordered or rolled back."""
     if all:
-        return admin(context).verify_audit()
+        return parts.admin(context).verify_audit()
     return memory(context).audit.verify()
 
 
-@admins.command("grant")
-def admin_grant(context: typer.Context, user: str, right: str) -> object:
-    """Give a right (org_write, admin, read_user:ID) to a user of the organisation --org."""
-    return [admin(context).grant(user, right, org=org(context))]
-
-
-@admins.command("revoke")
-def admin_revoke(context: typer.Context, user: str, right: str) -> object:
-    """Take a right away from a user of the organisation --org."""
-    return {"revoked": admin(context).revoke(user, right, org=org(context))}
-
-
-@admins.command("grants")
-def admin_grants(context: typer.Context) -> object:
-    """Print the grants of the organisation --org."""
-    return admin(context).grants(org=org(context))
-
-
-@admins.command("remember")
+@admin.command("remember")
 def admin_remember(
     context: typer.Context,
     content: Text,
@@ -213,13 +195,7 @@ def admin_remember(
     key: Annotated[str | None, Option(help="Name of the fact.")] = None,
 ) -> object:
     """Store a statement for everyone in a scope."""
-    return admin(context).remember_many([simonides.Draft(content, scope=scope, key=key)])[0]
-
-
-@admins.command("backup")
-def admin_backup(context: typer.Context, path: Path) -> object:
-    """Copy the whole store, as of one moment, to a new file."""
-    return {"backup": str(admin(context).backup(path))}
+    return parts.admin(context).remember_many([simonides.Draft(content, scope=scope, key=key)])[0]
 
 
 @policy.command("check")

@@ -25,7 +25,7 @@ def show(result: object, *, as_json: bool) -> int:
     Returns:
         0, or 1 if the write was refused, nothing was found or the check failed.
     """
-    text = json.dumps(_data(result)) if as_json else "\n".join(_lines(result))
+    text = json.dumps(_data(result), default=str) if as_json else "\n".join(_lines(result))
     encoding = sys.stdout.encoding or "utf-8"  # a terminal may not know every character
     print(text.encode(encoding, "backslashreplace").decode(encoding))
     sys.stdout.flush()
@@ -71,7 +71,7 @@ def _lines(result: Any) -> Iterable[str]:
             yield f"removed: {result.removed}"
         case results.SessionReport() | results.Buffer():
             yield from _conversation(result)
-        case results.Refusal():
+        case results.Refusal() | Grant():
             yield _item(result)
         case results.AddReport():
             yield from _report(result)

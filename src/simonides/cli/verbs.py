@@ -19,6 +19,7 @@ pending = typer.Typer(rich_markup_mode=None, help="What waits for a person's dec
 receipts = typer.Typer(rich_markup_mode=None, help="What digests showed.")
 audit = typer.Typer(rich_markup_mode=None, help="The audit trail of a user.")
 task = typer.Typer(rich_markup_mode=None, help="Tasks of an agent: their working memory.")
+admin = typer.Typer(rich_markup_mode=None, help="The whole store; --actor names who does it.")
 
 
 @app.command("add")
@@ -459,3 +460,33 @@ def task_abandon(
 ) -> object:
     """End the task and remove all of it; return how many memories that were."""
     return {"removed": parts.memory(context).task(name=task_name).abandon(**parts.given(context))}
+
+
+@admin.command("grant")
+def admin_grant(
+    context: typer.Context,
+    user: Annotated[str, Argument(help="Who gets it.")],
+    right: Annotated[str, Argument(help="org_write, admin, or read_user:{id}.")],
+) -> object:
+    """Give a right to a user of an organisation."""
+    return parts.admin(context).grant(**parts.given(context), org=parts.org(context))
+
+
+@admin.command("revoke")
+def admin_revoke(
+    context: typer.Context, user: Annotated[str, Argument()], right: Annotated[str, Argument()]
+) -> object:
+    """Take a right away; return whether the user had it."""
+    return {"revoked": parts.admin(context).revoke(**parts.given(context), org=parts.org(context))}
+
+
+@admin.command("grants")
+def admin_grants(context: typer.Context) -> object:
+    """Print the grants of an organisation."""
+    return parts.admin(context).grants(**parts.given(context), org=parts.org(context))
+
+
+@admin.command("backup")
+def admin_backup(context: typer.Context, path: Annotated[str, Argument()]) -> object:
+    """Copy the whole store, as of one moment, to a new file; others go on reading and writing."""
+    return {"backup": parts.admin(context).backup(**parts.given(context))}

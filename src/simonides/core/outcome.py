@@ -7,8 +7,6 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from pydantic import SerializerFunctionWrapHandler, model_serializer
-
 from simonides.core.errors import Refused
 from simonides.core.record import Record, Value
 
@@ -145,6 +143,8 @@ class Outcome(Value):
         events: The audit events written with it.
     """
 
+    _TOLD = ("explanation",)
+
     kind: OutcomeKind
     record: Record | None = None
     reasons: tuple[str, ...] = ()
@@ -182,10 +182,6 @@ class Outcome(Value):
         if self.refused:
             raise Refused([self])
         return self
-
-    @model_serializer(mode="wrap")
-    def _explained(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {**fields(self), "explanation": self.explanation}
 
     def __bool__(self) -> bool:
         return self.done

@@ -14,7 +14,7 @@ orgs:
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -165,9 +165,7 @@ def _read(source: str, text: str) -> tuple[dict[str, Any], Lines]:
     # JSON allows tabs as indentation, YAML does not.
     text = text.replace("\t", " ") if source.endswith(".json") else text
     try:
-        _check_events(source, yaml.parse(text, yaml.SafeLoader))
-        node = yaml.compose(text, yaml.SafeLoader)
-        _note_lines(source, node, (), lines)
+        _note_lines(source, yaml.compose(text, yaml.SafeLoader), (), lines, set())
         data = yaml.safe_load(text)
     except PolicyInvalid:
         raise
@@ -184,23 +182,16 @@ def _read(source: str, text: str) -> tuple[dict[str, Any], Lines]:
     return data, lines
 
 
-def _check_events(source: str, events: Iterable[Any]) -> None:
-    """Refuse aliases and deep nesting before anything is built from them."""
+def _note_lines(
+    source: str, node: Any, path: tuple[str, ...], lines: Lines, seen: set[int]
+) -> None:
+    """Note the line of every value; refuse aliases before anything is built from them."""
     import yaml
 
-    depth = 0
-    for event in events:
-        opens = isinstance(event, yaml.CollectionStartEvent)
-        depth += opens - isinstance(event, yaml.CollectionEndEvent)
-        is_alias = isinstance(event, yaml.AliasEvent)
-        if is_alias or depth > MAX_DEPTH:
-            problem = "aliases are not allowed" if is_alias else "is nested too deep"
-            raise PolicyInvalid(source, event.start_mark.line + 1, problem)
-
-
-def _note_lines(source: str, node: Any, path: tuple[str, ...], lines: Lines) -> None:
-    import yaml
-
+    if id(node) in seen or len(path) > MAX_DEPTH:
+        problem = "aliases are not allowed" if id(node) in seen else "is nested too deep"
+        raise PolicyInvalid(source, lines[path], problem)
+    seen.add(id(node))
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             name = (*path, str(key.value))
@@ -210,8 +201,8 @@ def _note_lines(source: str, node: Any, path: tuple[str, ...], lines: Lines) -> 
                 problem = f"{shown(key.value)} is there twice"
                 raise PolicyInvalid(source, key.start_mark.line + 1, problem)
             lines[name] = key.start_mark.line + 1
-            _note_lines(source, value, name, lines)
+            _note_lines(source, value, name, lines, seen)
     elif isinstance(node, yaml.SequenceNode):
         for number, value in enumerate(node.value):
             lines[(*path, str(number))] = value.start_mark.line + 1
-            _note_lines(source, value, (*path, str(number)), lines)
+            _note_lines(source, value, (*path, str(number)), lines, seen)

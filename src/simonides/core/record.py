@@ -8,7 +8,8 @@ from dataclasses import KW_ONLY
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import wraps
-from typing import Annotated, Any, NamedTuple
+from operator import attrgetter
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import (
     AfterValidator,
@@ -336,10 +337,20 @@ class Value(BaseModel):
     """Base of what simonides returns: immutable, and JSON-ready as a dictionary."""
 
     model_config = ConfigDict(frozen=True, val_temporal_unit="milliseconds", defer_build=True)
+    # Paths of properties that are told like fields, under their first name.
+    _TOLD: ClassVar[tuple[str, ...]] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as JSON-ready data."""
         return self.model_dump(mode="json", context="to_dict")
+
+    @model_serializer(mode="wrap")
+    def _told(
+        self, fields: SerializerFunctionWrapHandler, info: SerializationInfo
+    ) -> dict[str, Any]:
+        # `model_dump` alone holds the fields only, so that they can be validated again.
+        paths = self._TOLD if info.context == "to_dict" else ()
+        return {**fields(self), **{p.split(".")[0]: attrgetter(p)(self) for p in paths}}
 
 
 class Record(Value):
@@ -394,6 +405,7 @@ class Record(Value):
     """
 
     model_config = ConfigDict(extra="forbid")
+    _TOLD = ("scope.path",)
 
     id: Id
     root: Id
@@ -484,14 +496,6 @@ class Record(Value):
             "in review": self.status is Status.REVIEW,
         }
         return tuple(name for name, holds in found.items() if holds)
-
-    @model_serializer(mode="wrap")
-    def _with_scope(
-        self, fields: SerializerFunctionWrapHandler, info: SerializationInfo
-    ) -> dict[str, Any]:
-        # `model_dump` alone holds the fields only, so that they can be validated again.
-        scope = {"scope": self.scope.path} if info.context == "to_dict" else {}
-        return {**fields(self), **scope}
 
     def __repr__(self) -> str:
         named = "" if self.key is None else f"{self.key} = "

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Literal, TypeVar
 
+from pydantic import Field
+
 from simonides.core.outcome import Outcome
 from simonides.core.record import Record, Value
 
@@ -26,12 +28,14 @@ class Hit(Value):
         at: Clock of the read.
     """
 
+    _TOLD = ("warnings",)
+
     record: Record
     score: float
     relevance: float
     why: Mapping[str, float]
     terms: tuple[str, ...] = ()
-    at: datetime
+    at: datetime = Field(exclude=True)
 
     @property
     def id(self) -> str:
@@ -59,12 +63,6 @@ class Hit(Value):
         largest = [f"{name} {share:+.1f}" for name, share in self.why.items()][:3]
         words = f"words: {', '.join(self.terms)}" if self.terms else "no word in common"
         return "; ".join([words, *largest])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the hit as JSON-ready data."""
-        fields = super().to_dict()
-        del fields["at"]
-        return {**fields, "warnings": list(self.warnings)}
 
     def __repr__(self) -> str:
         return f"<Hit {self.score:.3f} {self.id} {self.content[:60]!r}>"
@@ -265,6 +263,8 @@ class AddReport(Value):
         usage: What it has cost.
     """
 
+    _TOLD = ("kept", "skipped")
+
     lines: tuple[AddLine, ...]
     extracted: tuple[Outcome, ...] = ()
     unfinished: int = 0
@@ -286,10 +286,6 @@ class AddReport(Value):
     def skipped(self) -> int:
         """Number of messages of which nothing is kept."""
         return sum(not any(outcome.done for outcome in line.kept) for line in self.lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON-ready data."""
-        return {"kept": self.kept, "skipped": self.skipped, **super().to_dict()}
 
     def __bool__(self) -> bool:
         return bool(self.kept) or any(line.asked for line in self.lines)
@@ -482,6 +478,8 @@ class SessionReport(Value):
         usage: What the model has cost.
     """
 
+    _TOLD = ("counts",)
+
     session: str
     entries: int = 0
     summary: Outcome | None = None
@@ -500,10 +498,6 @@ class SessionReport(Value):
         )
         return {"stored": stored, "dropped": self.dropped, "removed": self.removed}
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all of it as JSON-ready data."""
-        return {**super().to_dict(), "counts": dict(self.counts)}
-
     def __bool__(self) -> bool:
         return self.entries > 0
 
@@ -519,6 +513,8 @@ class AuditReport(Value):
             whole file was put back to an earlier state.
     """
 
+    _TOLD = ("ok",)
+
     owners: int
     events: int
     problems: tuple[str, ...]
@@ -531,7 +527,3 @@ class AuditReport(Value):
 
     def __bool__(self) -> bool:
         return self.ok
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON-ready data."""
-        return {**super().to_dict(), "ok": self.ok}

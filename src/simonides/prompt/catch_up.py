@@ -8,9 +8,8 @@ from simonides.core.record import Record
 from simonides.core.results import DigestItem
 from simonides.core.scope import Principal
 from simonides.govern.rights import Reach, may_see, readable
-from simonides.prompt.lines import line_of
-from simonides.storage import statements
-from simonides.storage.rows import id_bytes, memory_row, record_of
+from simonides.prompt.lines import item_of
+from simonides.storage.rows import id_bytes, latest_of, record_of
 from simonides.write.log import last_part, parts
 from simonides.write.privacy import unrefused
 
@@ -34,16 +33,12 @@ def catch_up(
         if found is not None and not found.is_over(now, idle):
             return [], []
         roots = [e.data["summary"] for e in parts(connection, who.owner) if "summary" in e.data]
-        params = [{"owner": who.owner, "root": id_bytes(root)} for root in roots]
-        found_rows = (connection.one(statements.CURRENT_OF_ROOT, each) for each in params)
-        rows = (memory_row(cells) for cells in found_rows if cells is not None)
+        rows = latest_of(connection, who.owner, map(id_bytes, roots))
         records = (record_of(row) for row in rows if unrefused(connection, who, [row]))
         record = next((each for each in records if _is_fit(each, who, reach, rules)), None)
     if record is None:
         return [], []
-    line = line_of([record], (), CHARS)
-    item = DigestItem(ids=(record.id,), owner=record.owner, part="last", chars=CHARS, line=line)
-    return [item], [record]
+    return [item_of(record, "last", CHARS)], [record]
 
 
 def _is_fit(record: Record, who: Principal, reach: Reach, rules: DigestRules) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from simonides.core.policy import DigestRules
 from simonides.core.record import Importance, Record, Trust
 from simonides.core.results import DigestItem
-from simonides.prompt.lines import LINE_CHARS, line_of
+from simonides.prompt.lines import LINE_CHARS, item_of
 from simonides.recall.index import MANNER
 
 HARD = ("constraint", "guard")
@@ -48,10 +48,8 @@ def _fitting(records: Iterable[Record], items: int, chars: int) -> tuple[list[Di
     for record in records:
         # What a task must heed is never cut.
         most = LINE_CHARS if record.task is None else chars
-        line = line_of([record], (), most)
-        if len(shown) < items and spent + len(line) <= chars:
-            spent += len(line)
-            shown.append(
-                DigestItem(ids=(record.id,), owner=record.owner, part="core", chars=most, line=line)
-            )
+        item = item_of(record, "core", most)
+        if len(shown) < items and spent + len(item.line) <= chars:
+            spent += len(item.line)
+            shown.append(item)
     return shown, spent

@@ -22,8 +22,15 @@ from simonides.prompt.asked import asked_of
 from simonides.prompt.catch_up import catch_up
 from simonides.prompt.core_block import core_block
 from simonides.prompt.endings import Context, Ending, Statement, endings, statements_of
-from simonides.prompt.lines import LINE_CHARS, assembled, estimated_tokens, hash_of, line_of
-from simonides.prompt.receipts import conversation, floor_of, keep
+from simonides.prompt.lines import (
+    LINE_CHARS,
+    assembled,
+    estimated_tokens,
+    hash_of,
+    item_of,
+    line_of,
+)
+from simonides.prompt.receipts import floor_of, keep
 from simonides.recall.lookup import MAX_LISTED, list_memories
 from simonides.recall.recall import MAX_QUERY_CHARS, changes_since, recall, standing
 from simonides.text.analyse import query_terms
@@ -175,13 +182,10 @@ def profile(engine: Engine, who: Principal) -> Digest:
     named = list_memories(engine, who, filter={"key": {"$exists": True}}, limit=MAX_LISTED)
     choice = Choice(rules)
     choice.items = [
-        DigestItem(
-            ids=(record.id,), owner=record.owner, part="relevant", chars=LINE_CHARS,
-            line=line_of([record], (), LINE_CHARS),
-        )
+        item_of(record, "relevant", LINE_CHARS)
         for record in named
         if record.id not in pinned and record.sensitivity in rules.sensitivities
-    ]  # fmt: skip
+    ]
     return _digest(engine, who, None, core, choice, 0.0, hidden, [*records, *named])
 
 
@@ -338,7 +342,7 @@ def _is_over(record: Record, who: Principal, now: int) -> bool:
     if record.category != TURN or record.role != "user" or len(record.content) > LINE_CHARS:
         return False
     if was_for_then(record.content):
-        return record.session != conversation(who)
+        return record.session != who.conversation
     days = (now - to_ms(record.valid_from or record.created_at)) / DAY_MS
     return days > PASSING_DAYS and is_for_now(record.content)
 

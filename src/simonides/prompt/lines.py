@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from simonides.core.record import TURN, Record
+from simonides.core.results import DigestItem
 
 LINE_CHARS = 280
 """Most characters of one memory's text."""
@@ -38,6 +40,12 @@ def line_of(
         head.append(f"{first.confidence:.1f}")
     texts = " / ".join(_text(record, most, earlier) for record in run)
     return f"- [{', '.join([' '.join(head), *marks])}] {texts}"
+
+
+def item_of(record: Record, part: Literal["core", "last", "relevant"], most: int) -> DigestItem:
+    """Return the line of one memory, unmarked, for a part of a digest."""
+    line = line_of([record], (), most)
+    return DigestItem(ids=(record.id,), owner=record.owner, part=part, chars=most, line=line)
 
 
 def _text(record: Record, most: int, earlier: Sequence[tuple[int, int]]) -> str:

@@ -57,7 +57,7 @@ def keep(engine: Engine, who: Principal, receipt: Receipt, shown: Iterable[Recor
     engine.journal.keep(who.owner, statements.KEEP_RECEIPT, [row])
     echoes = [
         {
-            "owner": who.owner, "session": conversation(who), "fingerprint": fingerprint(clause),
+            "owner": who.owner, "session": who.conversation, "fingerprint": fingerprint(clause),
             "memory": id_bytes(record.root), "at": now,
         }
         for record in shown
@@ -66,17 +66,10 @@ def keep(engine: Engine, who: Principal, receipt: Receipt, shown: Iterable[Recor
     engine.journal.keep(who.owner, statements.NOTE_ECHO, echoes)
 
 
-def conversation(who: Principal) -> str:
-    """Return the name of the conversation of a principal; without a session, a default one."""
-    if who.session is not None:
-        return who.session
-    return "default" if who.agent is None else f"default {who.agent}"
-
-
 def echoed(engine: Engine, who: Principal) -> frozenset[bytes]:
     """Return the fingerprints of what digests have shown in the conversation."""
     engine.journal.flush()
-    params = {"owner": who.owner, "session": conversation(who)}
+    params = {"owner": who.owner, "session": who.conversation}
     with engine.db.read(who.owner) as connection:
         return frozenset(row[0] for row in connection.rows(statements.ECHOES, params))
 

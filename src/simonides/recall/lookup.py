@@ -19,7 +19,7 @@ from simonides.core.validation import between, text
 from simonides.govern.rights import Reach, may_see, readable
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, id_bytes, memory_row, record_of
+from simonides.storage.rows import MemoryRow, id_bytes, latest_of, memory_row, record_of
 
 MAX_LISTED = 1_000
 """Most records of one page."""
@@ -190,9 +190,8 @@ def latest(connection: Connection, record: Record) -> Record:
     """Return the version in force of a memory, else its last one."""
     if record.is_current:
         return record
-    params = {"owner": record.owner, "root": id_bytes(record.root)}
-    cells = connection.one(statements.CURRENT_OF_ROOT, params)
-    return record if cells is None else record_of(memory_row(cells))
+    rows = latest_of(connection, record.owner, [id_bytes(record.root)])
+    return next(map(record_of, rows), record)
 
 
 def _nearest_key(

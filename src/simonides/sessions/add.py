@@ -18,7 +18,7 @@ from simonides.core.record import Draft, Record, Source
 from simonides.core.results import AddLine, AddReport
 from simonides.core.scope import Principal
 from simonides.core.validation import enum_member, text
-from simonides.prompt.receipts import conversation, echoed
+from simonides.prompt.receipts import echoed
 from simonides.recall.question import days_named
 from simonides.sessions.end import end_idle
 from simonides.sessions.facts import correct_facts, end_facts
@@ -74,7 +74,7 @@ def add(
         source = enum_member(Source, "source", source).value
     if me is not None:
         me = text("me", me)
-    session = conversation(who)
+    session = who.conversation
     pieces = [pieces_of(message, me=me, source=source) for message in said]
     correct_facts(engine, who, session, pieces)
     _cut_refused(engine, who, session, pieces)

@@ -49,6 +49,14 @@ def as_then(record: Record) -> Record:
     return record.model_copy(update=back)
 
 
+def latest_of(connection: Connection, owner: str, roots: Iterable[bytes]) -> Iterator[MemoryRow]:
+    """Yield of some memories the row of the version in force, else of the last one."""
+    for root in roots:
+        cells = connection.one(statements.CURRENT_OF_ROOT, {"owner": owner, "root": root})
+        if cells is not None:
+            yield memory_row(cells)
+
+
 def id_bytes(id: str) -> bytes:
     """Return the 16 bytes of an id."""
     return bytes.fromhex(id.replace("-", ""))

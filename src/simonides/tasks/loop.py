@@ -22,7 +22,7 @@ from simonides.recall.recall import standing
 from simonides.sessions.notes import logged
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import id_bytes, memory_row, record_of
+from simonides.storage.rows import id_bytes, latest_of, record_of
 from simonides.storage.transaction import Transaction
 from simonides.tasks.working import Working, prompt_of, roots_of
 from simonides.write.candidate import candidate_of
@@ -220,13 +220,11 @@ def _prompt(engine: Engine, who: Principal, state: Working) -> tuple[str, Digest
 
 def _texts(engine: Engine, who: Principal, roots: Sequence[str]) -> dict[str, Record]:
     with engine.db.read(who.owner) as connection:
-        params = [{"owner": who.owner, "root": id_bytes(root)} for root in roots]
-        rows = [connection.one(statements.CURRENT_OF_ROOT, each) for each in params]
-    records = [record_of(memory_row(row)) for row in rows if row is not None]
+        rows = list(latest_of(connection, who.owner, map(id_bytes, roots)))
     reach = Reach(who.owner, frozenset({who.home.task}))
     return {
         record.root: record
-        for record in records
+        for record in map(record_of, rows)
         if record.is_current and may_see(who, reach, record.place)
     }
 
