@@ -57,6 +57,16 @@ def test_a_call_speaks_for_the_agent_and_never_over_the_user(ana):
     assert ana.get("city") is not None
 
 
+def test_an_agent_that_forgets_its_own_memory_leaves_the_users_words(ana):
+    said = "I own a red bicycle. I live in Hull."
+    ana.add(said)
+    tools = ana.tools("remember", "forget")
+    tools.call("remember_memory", {"content": "The user owns a red bicycle", "key": "bicycle"})
+    assert tools.call("forget_memory", {"which": "bicycle"}).ok
+    assert ana.get("bicycle") is None
+    assert said in {each.content for each in ana.list()}
+
+
 def test_a_model_corrects_what_it_stored_and_nothing_of_the_user(ana):
     ana.remember("Ana lives in Berlin", key="city")
     tools = ana.tools()

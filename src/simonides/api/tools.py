@@ -135,7 +135,7 @@ class Tools(Bound):
                 record = self._call(get, which)
                 if record is not None and _is_users(record):
                     return _refused(USERS_OWN)
-                return _told(self._call(forget, record or which))
+                return _told(self._call(forget, record or which, turns=False))
             case _Correct(which=which, content=content):
                 record = self._call(own, which)
                 if _is_users(record):

@@ -241,10 +241,10 @@ def before_tool(engine: Engine, who: Principal, id: str, name: str, input: objec
     """
     state = state_of(engine, who, id)
     said = input if isinstance(input, str) else json.dumps(input, default=str, ensure_ascii=False)
+    in_prompt = [*_texts(engine, who, roots_of(state)).values(), *standing(engine, who)]
     found = digest(
         engine, who, f"{text('name', name)} {said[:INPUT_CHARS]}", max_items=PULL_ITEMS,
-        shown=[*state.shown, *(r.id for r in _texts(engine, who, roots_of(state)).values())],
-        has_core=False,
+        shown=[*state.shown, *(record.id for record in in_prompt)], has_core=False,
     )  # fmt: skip
     ids = [id for item in found.items for id in item.ids]
     if ids:

@@ -42,7 +42,7 @@ _AS_SPEAKER = {
 _PERSONS = frozenset("i my me we our he his she her they their".split())
 
 
-def forget(engine: Engine, who: Principal, which: object) -> Outcome:
+def forget(engine: Engine, who: Principal, which: object, *, turns: bool = True) -> Outcome:
     """Delete a memory with all its versions and what the owner derived from it; leave a tombstone.
 
     Turns that say it again, of the user and of others, stay without the clauses that do. Copies
@@ -52,20 +52,28 @@ def forget(engine: Engine, who: Principal, which: object) -> Outcome:
     it is joined. What stays is a digest without content, which keeps agents and external text from
     teaching it again.
 
+    Args:
+        engine: The store.
+        who: The principal.
+        which: Id, key, record or hit.
+        turns: Whether turns that say it again lose it; an agent decides on no words of the user.
+
     Raises:
         NotFound: If there is no such memory of the principal's own.
     """
     standing = own(engine, who, which)
     try:
-        events = _forgotten(engine, who, standing, which)
+        events = _forgotten(engine, who, standing, which, turns=turns)
         engine.db.checkpoint()
     except StoreFull:
         engine.db.make_room()  # a checkpoint would use it up
-        events = _forgotten(engine, who, standing, which)
+        events = _forgotten(engine, who, standing, which, turns=turns)
     return Outcome(kind=OutcomeKind.FORGOTTEN, events=tuple(events))
 
 
-def _forgotten(engine: Engine, who: Principal, standing: Record, which: object) -> list[Event]:
+def _forgotten(
+    engine: Engine, who: Principal, standing: Record, which: object, *, turns: bool
+) -> list[Event]:
     root = id_bytes(standing.root)
     # Copies go first: after a crash the original is still there, and the caller asks again.
     for scope in standing.scope.ancestors:
@@ -79,7 +87,7 @@ def _forgotten(engine: Engine, who: Principal, standing: Record, which: object) 
                 ids = {id_text(row["id"]) for row in versions(connection, standing.owner, root)}
             with owner_turn(engine, scope.owner, who.name) as (tx, _):
                 _forget_derived(tx, standing.owner, root, ids, set())
-    redactions = _said_again(engine, standing.owner, root)
+    redactions = _said_again(engine, standing.owner, root) if turns else []
     done: set[bytes] = set()
     with owner_turn(engine, standing.owner, who.name) as (tx, index):
         rows = versions(tx.connection, tx.owner, root)
