@@ -35,11 +35,17 @@ REPEATS = 0.6
 LEAST_TERMS = 3
 """Words of a sentence that tells something; chosen."""
 
-LONG = 4
-"""Sentences of an answer from which each of them tells less; chosen."""
-
-LEAST_SHARE = 0.35
+LEAST_SHARE = 0.05
 """Least share of the greatest weight for which a sentence is worth a line; chosen."""
+
+TELLS, PLANS, REACTS, REPLIES, NAMES, ASSISTANT_NAMES, MOST_NAMES = 3.0, 2.0, 0.6, 0.25, 1.3, 0.8, 3
+"""Factors of a sentence's weight: it is of the speaker, has a figure, says what is new; plans or
+binds; reacts to the other; for each name. Near what a logistic regression finds in 1,852 sentences
+of 20 conversations, of which a person had marked what a summary must hold."""
+
+DENSITY, SAME_TURN = 0.7, 0.7
+"""Power of the length by which a weight is divided, and factor for each line of the same turn;
+chosen on the same conversations."""
 
 _NEWS = frozenset(("decides", "ends", "changes"))
 _FIGURE = re.compile(r"\d")
@@ -47,6 +53,12 @@ _NAME = re.compile(r"(?<=[\w,;] )(?!I\b|I')[A-Z][\w'-]+")
 _TAIL = re.compile(
     r"(?i)^(?=[^?]*\?$)((?:i|we|my|our)\b[^?]*?), (?:(?:and|but|so) )*"
     r"(?:can|could|would|should|do|does|is|how|what|why|any)\b[^?]*\?$"
+)
+_PLANS = re.compile(
+    r"\b(?:(?:I|we)(?:'ll| will)|going to|plan\w* (?:to|on)|next (?:week|month|year|\w+day)"
+    r"|tomorrow|will be|deadline|due|thinking (?:of|about)|(?:want|need)(?:s|ed)? to|hop(?:e|ing)"
+    r"|aim)\b",
+    re.IGNORECASE,
 )
 _BOUND = re.compile(r"\b(?:must|never|don't|do not|at most|at least|only|no more than)\b", re.I)
 _MARKUP = re.compile(r"^\s*[<{|#`]|</?\w+>|```|\[shares |[:(][*\s]*$|\s[\"“]$|^[\"”] ")
@@ -69,6 +81,16 @@ class Line(NamedTuple):
     terms: frozenset[str]
     weight: float
 
+    @property
+    def cost(self) -> int:
+        """Characters that it takes in a summary."""
+        return len(_cut(self.text)) + len(_speaker(self.turn)) + 3
+
+    @property
+    def worth(self) -> float:
+        """How much it tells for its length."""
+        return float(self.weight / self.cost**DENSITY)
+
 
 def is_substantive(turns: Sequence[MemoryRow]) -> bool:
     """Whether enough was said for a summary to be worth it."""
@@ -84,14 +106,17 @@ def summarised(turns: Sequence[MemoryRow], binding: Collection[str]) -> tuple[st
         binding: Texts of rules and facts with a key that were learned from them: they must not be
             missed.
     """
-    lines = sorted(_weighed(turns, binding), key=lambda line: (-line.weight, len(line.text)))
-    best = max((line.weight for line in lines if line.weight < math.inf), default=0)
+    lines = list(_weighed(turns, binding))
+    least = LEAST_SHARE * max((each.weight for each in lines if each.weight < math.inf), default=0)
+    lines = [line for line in lines if line.weight >= least]
     head = _head(turns)
     left, taken = MOST_CHARS - len(head), list[Line]()
-    for line in (line for line in lines if line.weight >= LEAST_SHARE * best):
-        cost = len(_cut(line.text)) + len(_speaker(line.turn)) + 3
-        if cost <= left and not any(_repeats(line, other) for other in taken):
-            left -= cost
+    while lines:
+        told = Counter(line.turn["id"] for line in taken)
+        line = max(lines, key=lambda line: line.worth * SAME_TURN ** told[line.turn["id"]])
+        lines.remove(line)
+        if line.cost <= left and not any(_repeats(line, other) for other in taken):
+            left -= line.cost
             taken.append(line)
     taken.sort(key=lambda line: line.place)
     text = head
@@ -107,27 +132,25 @@ def _weighed(turns: Sequence[MemoryRow], binding: Collection[str]) -> Iterator[L
     speakers = {str(turn["speaker"]) for turn in turns}
     terms = [frozenset(query_terms(sentence)) for _, sentence in said]
     known = Counter(term for each in terms for term in each)
-    lengths = Counter(turn["id"] for turn, _ in said)
     for place, ((turn, sentence), own) in enumerate(zip(said, terms, strict=True)):
         is_user, is_last = turn["role"] == "user", turn is turns[-1]
-        names = set(_NAME.findall(sentence)) - speakers
         if GAP in sentence or len(own) < LEAST_TERMS or _MARKUP.search(sentence):
             continue
         if not is_user and find_injection(sentence):
             continue
         found, plain = wordings_in(sentence), sentence.replace("’", "'")
+        names = min(len(set(_NAME.findall(sentence)) - speakers), MOST_NAMES)
         is_person = is_user or bool(turn["speaker"])
-        is_own = is_person and bool(search("own", plain))
-        is_reply = "replies" in found or ("reacts" in found and not is_own)
         often = math.fsum(math.log2(known[term]) for term in own) / math.sqrt(len(own) + 3)
-        weight = min(often / 8, 0.5) + bool(_FIGURE.search(sentence)) + bool(names)
-        weight += is_own + is_person + bool(found & _NEWS) + place / len(said) / 2
-        weight += 0 if is_reply else ("remains" in found) + bool(_BOUND.search(plain))
-        weight *= 0.3 if is_reply else 1.0
-        if not is_user:
-            weight /= math.sqrt(max(1, lengths[turn["id"]] / LONG))
+        weight = 2 ** (often / 4) * (NAMES if is_person else ASSISTANT_NAMES) ** names
+        weight *= TELLS if search("own", plain) else 1
+        weight *= TELLS if _FIGURE.search(sentence) else 1
+        weight *= TELLS if found & _NEWS else 1
+        weight *= PLANS if _PLANS.search(plain) or _BOUND.search(plain) else 1
+        is_reply = "replies" in found or ("reacts" in found and not search("own", plain))
+        weight *= REPLIES if is_reply else REACTS if "reacts" in found else 1
         if sentence.rstrip("\"' ").endswith("?"):
-            weight = weight + 2 if is_last else weight * 0.4  # the last one stays open
+            weight *= TELLS if is_last else 1 / TELLS  # the last one stays open
         learned = [text for text in binding if is_user and (sentence in text or text in sentence)]
         if learned or turn["importance"] != Importance.NORMAL:
             weight = math.inf
