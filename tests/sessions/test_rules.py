@@ -24,3 +24,32 @@ def test_a_rule_is_kept_with_its_condition(said, rule):
         memory.add(said)
         kept = [item for item in memory.digest("Good morning").items if item.part == "core"]
         assert [memory.get(item.ids[0]).content for item in kept] == [rule]
+
+
+ORDERS = {
+    "From now on write in English, keep it brief and reach me by SMS.": {
+        "language": "English", "rule": "keep it brief", "update_channel": "SMS"},
+    "From now on, use metric units, answer briefly, and never mention prices.": {
+        "units": "metric", "response_style": "briefly", "constraint": "never mention prices."},
+    "From now on be brief and don't use emojis.": {
+        "rule": "From now on be brief", "constraint": "don't use emojis."},
+    "In future, answer in German, keep it short and call me Max.": {
+        "language": "German", "rule": "keep it short", "preferred_name": "Max"},
+    "Always ask before you buy anything and never spend more than 50 euros.": {
+        "rule": "Always ask before you buy anything",
+        "constraint": "never spend more than 50 euros."},
+    "Never deploy on Fridays, and use the blue button for this release.": {
+        "constraint": "Never deploy on Fridays"},
+    "We never eat meat and use oat milk.": {},
+    "My boss said always be brief and keep it short.": {},
+    "I always cook on Sunday and keep it simple.": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", ORDERS)
+def test_what_follows_an_order_in_its_sentence_is_ordered_too(said):
+    with open_store(clock=ManualClock()) as store:
+        memory = store.memory(user="ana")
+        memory.add(said)
+        learned = [each for each in memory.list() if each.category != "turn"]
+        assert {each.key or each.category: each.content for each in learned} == ORDERS[said]

@@ -6,7 +6,7 @@ import pytest
 
 import simonides
 from simonides import ConfigurationError, Settings
-from simonides.sessions.end import Ending
+from simonides.sessions.end import Ending, end_due
 from simonides.testing import ManualClock, ScriptedModel
 
 SAID = "My home these days is Porto."
@@ -530,3 +530,21 @@ def test_a_report_says_what_the_model_has_cost(model, ana):
     assert usage.tokens > 0
     assert usage.usd is None  # nobody lists a price of the scripted model
     assert ana.add("Hello again").usage.calls == 0
+
+
+def test_a_reading_that_was_cut_off_is_taken_up_again(model, ana, store, monkeypatch):
+    ana.add(SAID)
+    store.clock.advance(minutes=2)
+    with monkeypatch.context() as patch:
+        patch.setattr("simonides.sessions.end.read_waiting", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            end_due(store._engine)
+    store._engine.worker.flush()
+    assert not model.asked
+    model.then(PORTO)
+    store.clock.advance(minutes=11)
+    store._engine.worker.flush()
+    assert ana.get("location").content == "Porto"
+    store.clock.advance(minutes=11)
+    store._engine.worker.flush()
+    assert len(model.asked) == 1

@@ -41,7 +41,9 @@ _STARTS = (
     r"(?:(?:i|i'm|im|i've|i'd|i'll|we|we're|we've|it's|you|she|she's|he|he's|they|please|don't"
     r"|do not|never|always|use|keep|now|ich|wir|er|yo|me|nosotros|eu|nós|je|nous|elle|io|ik|wij"
     r"|я|мы|он|она|у меня|не)\s+\w|(?:j'|name's\s)\w"
-    rf"|(?:{_OWNERS})\s+(?:[\w'-]+\s+){{1,3}}?(?:{_VERBS})\s)"
+    rf"|(?:{_OWNERS})\s+(?:[\w'-]+\s+){{1,3}}?(?:{_VERBS})\s"
+    r"|(?:call|reach|contact|address) me\b|(?:answer|reply|respond|write) (?:in|briefly|with)\b"
+    r"|be (?:brief|concise|short)\b)"
 )
 _JOINT = re.compile(
     rf"[;；]\s*|,?\s{{1,3}}(?:{_JOINTS})\s{{1,3}}(?={_STARTS})|,\s{{1,3}}(?={_STARTS})"
@@ -52,7 +54,9 @@ _JOINT = re.compile(
 _OPENING = re.compile(
     rf"(?:(?:{_OWNERS}) )?[\w'-]+ (?:and|und|y|e|et|en|и) "
     r"|(?:(?:oh|no|wait|sorry|oops|hang on|hold on|hi|hey|hello|hiya|hi there|hello there"
-    r"|good (?:morning|evening)|for (?:future|later|your) reference|fyi|for the record)\b"
+    r"|good (?:morning|evening)|for (?:future|later|your) reference|fyi|for the record"
+    r"|from (?:now|today) on(?:wards?)?|going forward|from here on(?: out)?|henceforth|in future"
+    r"|as of (?:now|today)|as a rule|in general)\b"
     r"[,.!: ]*)+",
     re.IGNORECASE,
 )

@@ -65,17 +65,20 @@ _PRIVACY = (Kind.REFUSE, Kind.FORGET, Kind.REMEMBER)
 """In the order in which they are looked for; the lists of their wordings have their names."""
 
 
-def read_clause(clause: str, *, goes_on: bool = False) -> Reading:
+def read_clause(clause: str, *, goes_on: bool = False, is_ordered: bool = False) -> Reading:
     """Return what a clause of the user's own words asks for, in any of ten languages.
 
     Args:
         clause: At most 400 characters are read.
         goes_on: The clause continues a statement ("and never eats meat"): without "please" or
             "you must" it orders nothing.
+        is_ordered: The clause before it orders something lasting: "always cite sources and keep it
+            brief".
     """
     clause, text, words = heard(clause)
     for language in spoken(text, words):
-        reading = _Reader(language, clause, text, words).read(goes_on=goes_on)
+        reader = _Reader(language, clause, text, words)
+        reading = reader.read(goes_on=goes_on and not is_ordered, is_ordered=is_ordered)
         if reading is not _SAYS:
             return reading
     return _SAYS
@@ -108,10 +111,10 @@ class _Reader:
         lead = language.setting("lead").match(text)
         self.body = text[lead.end() :] if lead else text
 
-    def read(self, *, goes_on: bool) -> Reading:
+    def read(self, *, goes_on: bool, is_ordered: bool) -> Reading:
         if self._has("unsay", self.body):
             return Reading(Kind.UNSAY, "")
-        reading = self._wish(goes_on=goes_on)
+        reading = self._wish(goes_on=goes_on, is_ordered=is_ordered)
         return _SAYS if reading is not _SAYS and self._is_not_meant() else reading
 
     def _is_not_meant(self) -> bool:
@@ -119,12 +122,14 @@ class _Reader:
         is_question = _QUESTION.search(self.text) and not self._is("asks", self.text)
         return bool(is_question) or self._has("says", self.text)
 
-    def _wish(self, *, goes_on: bool) -> Reading:
+    def _wish(self, *, goes_on: bool, is_ordered: bool) -> Reading:
         for kind in _PRIVACY:
             if found := self.language.find(kind, self.body, self.words):
                 return self._about(kind, found)
         orders = not goes_on or self._is("order", self.text)
-        rule = self._rule(self.text, self.body, orders=orders)
+        lasts = is_ordered and self._has("continues", self.body)
+        lasts = lasts and not self._is("in_view", self.body)
+        rule = self._rule(self.text, self.body, orders=orders, lasts=lasts)
         if not rule and self._has("unclear", self.body):
             return Reading(Kind.UNCLEAR, self.clause)
         return rule or _SAYS
@@ -152,10 +157,13 @@ class _Reader:
         tail = self.language.setting("about_tail").search(plain(about))
         return (about[: tail.start()] if tail else about).strip(" ,.!?:;()。，、！？")
 
-    def _rule(self, text: str, body: str, *, orders: bool = True) -> Reading | None:
+    def _rule(
+        self, text: str, body: str, *, orders: bool = True, lasts: bool = False
+    ) -> Reading | None:
         sure = self._has("never_sure", body)
         forbids = sure or (orders and self._has("never", body))
-        asks = orders and (self._lasts(text, body) or self._has("rule", body))
+        forbids = forbids or (lasts and self._is("refrains", body))
+        asks = lasts or (orders and (self._lasts(text, body) or self._has("rule", body)))
         about = text if text is not self.text else self.clause
         if self._is_unsafe(text, body, is_rule=forbids or asks):
             return Reading(Kind.UNSAFE, about)

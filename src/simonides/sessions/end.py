@@ -118,11 +118,14 @@ def end_due(engine: Engine) -> bool:
 
 def read_idle(engine: Engine, owner: str, id: bytes) -> None:
     """Let the model read what waits of a part; the worker calls it."""
+    job, later = {"owner": owner, "job": read_job(id)}, engine.clock.now_ms() + RETRY_MS
     with engine.db.write(owner) as connection:
-        connection.run(statements.NOT_DUE, {"owner": owner, "job": read_job(id)})
+        connection.run(statements.SET_DUE, {**job, "at": later})  # in case this process dies
         part = part_of(connection, owner, id)
-    if part is not None:
-        read_waiting(engine, principal_of_part(part), id)
+    found = None if part is None else read_waiting(engine, principal_of_part(part), id)
+    if found is None or not any(each.startswith("model:") for each in found.reasons):
+        with engine.db.write(owner) as connection:
+            connection.run(statements.NOT_DUE_AT, {**job, "at": later})
 
 
 def end_begun(engine: Engine) -> None:

@@ -148,8 +148,13 @@ def _understand(piece: Piece, most: int) -> int:
     said = sentences(piece.text)[:most] if most else []
     for before, sentence in zip(["", *said], said, strict=False):
         whole = read_clause(sentence)
-        parts = [sentence] if whole.kind is Kind.UNSAFE else clauses(sentence)
-        readings = [read_clause(part, goes_on=number > 0) for number, part in enumerate(parts)]
+        parts, readings = clauses(sentence), list[Reading]()
+        for part in parts:
+            orders = bool(readings) and readings[-1].kind in _LASTING
+            readings.append(read_clause(part, goes_on=bool(readings), is_ordered=orders))
+        # "Always ask before you buy and never pay in cash": each order is a safeguard of its own.
+        if whole.kind is Kind.UNSAFE and not all(each.kind in _LASTING for each in readings):
+            parts, readings = [sentence], [whole]
         if whole.kind in _LASTING and all(each.kind is Kind.SAYS for each in readings):
             _read(piece, sentence, whole, "")  # no part is the rule: "I hate surprises, plan none"
         for clause, reading, last in zip(parts, readings, [before, *parts], strict=False):

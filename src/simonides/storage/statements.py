@@ -345,6 +345,7 @@ SET_DUE = """
 INSERT INTO due (at, owner, job) VALUES (:at, :owner, :job)
 ON CONFLICT (owner, job) DO UPDATE SET at = excluded.at"""
 NOT_DUE = "DELETE FROM due WHERE owner = :owner AND job = :job"
+NOT_DUE_AT = f"{NOT_DUE} AND at = :at"
 
 GRANTS = """
 SELECT id, grantee, right_, subject, by_, at FROM grants WHERE owner = :owner
