@@ -496,12 +496,21 @@ def talk(ana):
 
 def test_the_model_sums_up_a_full_buffer_once(model, talk):
     model.then("Marta gets 800 euros by Friday. Bob gets 77 dollars.")
-    found = talk.buffer(max_tokens=120)
+    talk.add({"role": "tool", "content": "hotels: Rossio Plaza", "name": "hotels"})
+    talk.add(
+        [
+            "Tea was served. " * 12,
+            "Then we had tea and scones in the old garden of the house.",
+            "It was nice there.",
+        ]
+    )
+    found = talk.buffer(max_tokens=100)
+    assert "Rossio" not in model.asked[0].prompt
     summary = found.messages[0]["content"]
     assert "Marta gets 800 euros" in summary
     assert "Bob" not in summary
     assert found.tokens <= 120
-    assert talk.buffer(max_tokens=120) == found
+    assert talk.buffer(max_tokens=100) == found
     assert len(model.asked) == 1
 
 

@@ -194,6 +194,7 @@ def summed_up(engine: Engine, who: Principal, part: Part, turns: Sequence[Memory
     """
     if engine.models is None:
         return ""
+    turns = _own(turns)
     said, ids = [each["content"] for each in turns], [each["id"] for each in turns]
     known = engine.models.summaries.get(part.id)
     if known is not None and known[0] == ids:
@@ -218,7 +219,11 @@ def _waiting(connection: Connection, who: Principal, part: Part) -> list[MemoryR
     That is nothing that the user refused, no results of tools and no quoted text.
     """
     rows = turns_of(connection, who, part.data["read"] + 1, last_of(part))
-    turns = unrefused(connection, who, rows)
+    return _own(unrefused(connection, who, rows))
+
+
+def _own(turns: Sequence[MemoryRow]) -> list[MemoryRow]:
+    """Return the turns of the user and the assistant: no results of tools, no quoted text."""
     return [each for each in turns if each["role"] in ("user", "assistant") and not each["origin"]]
 
 
