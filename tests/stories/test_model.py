@@ -474,6 +474,25 @@ def test_a_lie_about_what_is_known_ends_nothing(model, ana, known, said, value, 
     assert value in facts(ana) or fields["relation"] != "same"
 
 
+@pytest.mark.parametrize(
+    ("source", "kind"), [("agent_inferred", "superseded"), ("config_change", "created")]
+)
+def test_the_users_words_replace_no_more_trusted_statement(model, ana, source, kind):
+    ana.remember(simonides.Draft(KNOWN, source=source, category="fact", confidence=0.9))
+    model.then(answer(GIVEN, GONE, about=0, relation="replaces"))
+    [outcome] = ana.add(GONE + ".", wait=True).extracted
+    assert outcome.kind == kind
+
+
+def test_what_was_said_before_a_statement_does_not_replace_it(model, ana, store):
+    ana.add(GONE + ".")
+    store.clock.advance(minutes=1)
+    ana.remember(KNOWN)
+    model.then(answer(GIVEN, GONE, about=0, relation="replaces"))
+    store.flush()
+    assert facts(ana) == {KNOWN, GIVEN}
+
+
 def test_a_move_does_not_stand_beside_the_old_place(model, ana):
     ana.remember("Oslo", key="location")
     moved = answer("Porto", "I moved to Porto", key="location", about=0, relation="beside")

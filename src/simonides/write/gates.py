@@ -155,10 +155,9 @@ def _is_meant(commit: Commit, old: MemoryRow, relation: str) -> bool:
         return False
     if old["pinned"] or old["category"] in STANDING:
         return False
-    if (
-        critical in (old["importance"], candidate.importance)
-        or old["trust"] != candidate.label.trust
-    ):
+    if critical in (old["importance"], candidate.importance):
+        return False
+    if Trust(old["trust"]).rank > candidate.label.trust.rank:
         return False
     if old["key"] not in (None, candidate.key):
         return False
@@ -166,7 +165,8 @@ def _is_meant(commit: Commit, old: MemoryRow, relation: str) -> bool:
     if relation == "same":
         new = names_in(mine) - names_in(f"- {theirs}") - {"i"}
         return same_figures(mine, theirs) and not new
-    is_older = (candidate.valid_from or 0) < (old["valid_from"] or 0)
+    said = candidate.valid_from
+    is_older = said is not None and said < (old["valid_from"] or old["created_at"])
     shares = set(candidate.analysed.terms) & set(old["terms"].split())
     return not is_older and bool(shares or old["key"])
 
