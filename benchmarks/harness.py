@@ -34,6 +34,10 @@ class SimonidesAdapter:
 
     def add(self, conv_id: str, items: Sequence[Mapping[str, Any]]) -> None:
         """Store a conversation's turns, or beliefs with an owner and a successor each."""
+        if self._store is None:
+            self.reset()
+        if items:  # else what is written after the last question of another one expires at once
+            self.set_time(max(item["timestamp"] for item in items))
         if items and "title" in items[0]:
             self._add_beliefs(conv_id, items)
         else:

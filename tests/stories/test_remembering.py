@@ -355,6 +355,14 @@ def test_turns_are_stored_as_said_and_resending_changes_nothing(ana):
     assert again.record.content == "hello there"
 
 
+def test_a_second_turn_at_one_position_of_a_batch_is_dropped_and_the_batch_is_stored(ana):
+    turns = [turn(0, "I am in Rome"), turn(0, "I am in Oslo"), turn(1, "hello there")]
+    stored = ana.remember_many(turns, atomic=False)
+    assert [each.kind for each in stored] == ["created", "dropped", "created"]
+    assert stored[1].reasons == ("turn_already_stored",)
+    assert contents(ana) == ["I am in Rome", "hello there"]
+
+
 TOKEN = "ghp_" + "q8Wk2Zr5Tn7Yb3Vx9Lm4Hc6Jd1Fs0Pg2RtUe"
 
 

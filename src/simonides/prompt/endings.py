@@ -240,10 +240,23 @@ def endings(
             if (new.record.id, old.record.id) in allowed and new.answers_anew(asked, old):
                 ended.setdefault(old, (SURE, new))
     _end_with_others(told, ended)
-    return {
-        record.id: _ending([each for each in told if each.record.id == record.id], ended)
-        for record in {old.record.id: old.record for old in ended}.values()
-    }
+    return _in_order(told, ended)
+
+
+def _in_order(told: Sequence[Statement], ended: Ended) -> dict[str, Ending]:
+    """Return what has ended, by id; where two memories end each other, only the surer ending."""
+    found: dict[str, Ending] = {}
+    chances = {old.record.id: 0.0 for old in ended}
+    for old, (chance, _) in ended.items():
+        chances[old.record.id] = max(chances[old.record.id], chance)
+    for id in sorted(chances, key=lambda each: -chances[each]):
+        ending = _ending([each for each in told if each.record.id == id], ended)
+        last = ending.by.id
+        while last != id and last in found:
+            last = found[last].by.id
+        if last != id:
+            found[id] = ending
+    return found
 
 
 def _end_known(
@@ -254,7 +267,11 @@ def _end_known(
     for old in told:
         by = by_id.get(context.known.get((old.record.root, old.text), ""))
         if by is not None and by.id != old.record.id:
-            ended.setdefault(old, (1.0, Statement(by.content, by)))
+            _, new = ended.get(old, (0.0, Statement(by.content, by)))
+            ended[old] = (math.inf, new)  # it is stored, not judged
+            for each in [each for each in ended if each.record.id == by.id]:
+                if ended[each][1].record.id == old.record.id:
+                    del ended[each]
 
 
 def _end_with_others(told: Sequence[Statement], ended: Ended) -> None:

@@ -145,8 +145,8 @@ class Transaction:
         """Stage a new version."""
         self.inserted[row["id"]] = row
         if row["position"] is not None:
-            names = ("session", "position", "task", "audience", "purpose")
-            self._turns[tuple(row[name] or "" for name in names)] = row["id"]
+            place = (row[name] or "" for name in ("task", "audience", "purpose"))
+            self._turns[row["session"], row["position"], *place] = row["id"]
         return self.note_memory(row, type, reason)
 
     def touch(self, row: MemoryRow, type: EventType, reason: str = "", **cells: Any) -> Event:
