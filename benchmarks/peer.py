@@ -27,7 +27,7 @@ from langgraph.store.base import PutOp
 from langgraph.store.sqlite import SqliteStore
 
 import simonides
-from simonides.models.embedder import StaticEmbedder
+from simonides.models import Encoder
 
 
 def compare(
@@ -45,7 +45,7 @@ def compare(
 
 
 def measure(users: int, memories: int, *, wal: bool, rounds: int = 400) -> None:
-    rng, embedder = random.Random(7), StaticEmbedder()
+    rng, embedder = random.Random(7), Encoder()
     embedder.encode(["warm"])
     with tempfile.TemporaryDirectory(dir=".") as folder:
         connection = sqlite3.connect(

@@ -27,7 +27,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from simonides.models.embedder import ARTEFACT, WordPiece, read_vocabulary
+from simonides.models.encoder import WEIGHTS
+from simonides.models.wordpiece import WordPiece, read_vocabulary
 
 SHOWN_DIFFERENCES = 20
 
@@ -40,7 +41,7 @@ def main() -> int:
     parser.add_argument("--texts", type=int, default=10_000, help="how many texts to draw")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
-    ours, reference = WordPiece(read_vocabulary(ARTEFACT)), load_reference(args.tokenizer)
+    ours, reference = WordPiece(read_vocabulary(WEIGHTS)), load_reference(args.tokenizer)
     texts = sorted(set(read_texts(args.data)))
     drawn = random.Random(args.seed).sample(texts, min(args.texts, len(texts)))
     differing = list(differences(ours, reference, drawn))

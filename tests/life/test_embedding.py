@@ -5,17 +5,17 @@ import pytest
 
 import simonides
 from simonides import ConfigurationError
-from simonides.models.embedder import StaticEmbedder
+from simonides.models import Encoder
 from simonides.testing import ManualClock
 
 
 class Reversed:
     """The embedded embedder with its dimensions in another order."""
 
-    model_id, dimensions = "reversed", StaticEmbedder().dimensions
+    model_id, dimensions = "reversed", Encoder().dimensions
 
     def __init__(self):
-        self._embedder, self.texts, self.fails = StaticEmbedder(), [], False
+        self._embedder, self.texts, self.fails = Encoder(), [], False
 
     def encode(self, texts):
         if self.fails:

@@ -331,9 +331,9 @@ def _models(given: Model | str | None, settings: Settings, clock: Clock) -> Lang
 
 def _embedder(given: Embedder | str | None, settings: Settings) -> Embedder | None:
     if given is None:
-        from simonides.models.embedder import StaticEmbedder
+        from simonides.models.encoder import Encoder
 
-        return StaticEmbedder()
+        return Encoder()
     if given == "none":
         return None
     if isinstance(given, str) and ":" in given and settings.mode == "local":

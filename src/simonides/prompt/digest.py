@@ -134,7 +134,7 @@ def digest(
             newer += [each for each in changes.records if each.sensitivity in rules.sensitivities]
             told, shown_before = told + said, shown_before.union(record.id for record in more)
             context = context.with_changes(changes)
-            ended = endings(engine, context, told, newer)
+            ended = endings(context, told, newer)
             more = [each.by for each in ended.values() if each.by.id not in shown_before]
             if not more:
                 break  # else what ended a statement may have ended, too

@@ -1,8 +1,8 @@
 """Which earlier statements a newer one has ended or replaced, among what a question found.
 
 Nothing is stored: a wrong ending hides nothing, and what is forgotten ends nothing. Statements are
-clauses. Two are compared as wholes and without their values, by meaning and by the rare words that
-they share. Words of change lower the bar; words of addition and passing moments rule it out.
+clauses. Two are compared by the rare words that they share. Words of change lower the bar; words of
+addition and passing moments rule it out.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise, product
@@ -18,16 +17,12 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
-import numpy as np
-
 from simonides.capture.clauses import clauses, sentences
 from simonides.capture.slots import SINGLE, folded, is_for_now, slots_of
-from simonides.core.engine import Engine
 from simonides.core.record import Record, Trust
-from simonides.models.embedder import EmbedderFailed, embed
 from simonides.prompt.asked import Asked, asked_of, may_answer, replaces
 from simonides.prompt.lines import LINE_CHARS
-from simonides.recall.index import STANDING, Floats
+from simonides.recall.index import STANDING
 from simonides.recall.recall import SOON, Changes
 from simonides.text.analyse import MONTHS, analyse
 from simonides.text.changes import Cue, corrected, cue_of, search, setting, strongest, wordings_in
@@ -45,8 +40,7 @@ SURE, LIKELY = 0.5, 0.35
 # the least rarity of what they share: about that of a word of one row in 20.
 LEAST_SHARED, LEAST_WORTH = 0.3, 3.0
 
-SAME = 0.92  # cosine from which two clauses with the same values say the same
-ALIKE = 0.1  # cosine of two names of a kind: of two towns .15 and more, of a man and a town 0
+SAME = 0.92  # share of rare words from which two clauses with the same values say the same
 WHOLE = 0.7  # share of a memory's text from which a clause is what answers a question
 MOST_TERMS = 12  # of a statement that ends another one; longer ones tell a story
 SLOT_CHARS = 120  # of a clause that states a keyed fact; chosen
@@ -199,13 +193,10 @@ class Context(NamedTuple):
         return self._replace(worth=changes.worth, known={**self.known, **changes.known})
 
 
-def endings(
-    engine: Engine, context: Context, told: list[Statement], newer: Sequence[Record]
-) -> dict[str, Ending]:
+def endings(context: Context, told: list[Statement], newer: Sequence[Record]) -> dict[str, Ending]:
     """Return what has ended among what a question found, by id.
 
     Args:
-        engine: The store.
         context: The question, and what it found.
         told: The statements of what the question found, and of what ended it.
         newer: Other memories that may have ended it.
@@ -227,7 +218,8 @@ def endings(
         if (new.record.id, old.record.id) in allowed and _may_be_one(new, old, worth)
     ]
     ended: Ended = {}
-    for new, old, chance in _judged(engine, pairs, worth):
+    for new, old in pairs:
+        chance = probability(new, old, worth)
         is_strict = old.record.key is not None or new.record.id not in ids
         if chance >= (SURE if is_strict else LIKELY):
             ended[old] = max(ended.get(old, (0.0, new)), (chance, new), key=itemgetter(0))
@@ -324,21 +316,6 @@ def statements_of(record: Record, *, is_new: bool = False) -> list[Statement]:
     return found
 
 
-def _judged(
-    engine: Engine, pairs: Sequence[tuple[Statement, Statement]], worth: Worth
-) -> list[tuple[Statement, Statement, float]]:
-    """Return the probability of each pair; all its texts are embedded in one call."""
-    every = list(dict.fromkeys(each.text for pair in pairs for each in pair))
-    texts = every + [_VALUE.sub(" ", each) for each in every]
-    texts += [" ".join(_VALUE.findall(each)) for each in every]
-    vectors: dict[str, Floats] = {}
-    if engine.embedder is not None and every:
-        with suppress(EmbedderFailed):  # then words alone decide
-            found = np.stack(np.split(embed(engine.embedder, texts), 3), axis=1)
-            vectors = dict(zip(every, found, strict=True))
-    return [(new, old, probability(new, old, worth, vectors)) for new, old in pairs]
-
-
 def _may_end(*records: Record) -> bool:
     """Whether memories are of one speaker, newest first, and none is made of another."""
     return all(
@@ -359,9 +336,7 @@ def _moment(record: Record) -> tuple[float, str]:
 # -- two statements --------------------------------------------------------------------------------
 
 
-def probability(
-    new: Statement, old: Statement, worth: Worth, vectors: Mapping[str, Floats] | None = None
-) -> float:
+def probability(new: Statement, old: Statement, worth: Worth) -> float:
     """Return the probability that a newer statement ends or replaces an older one.
 
     The weights are log-odds of a logistic regression over stories, pairs that both stay true, and
@@ -371,33 +346,28 @@ def probability(
         new: The newer statement.
         old: The older one.
         worth: Rarity of a term.
-        vectors: Of the clause, of it without values, and of its values, by clause.
     """
     if not _may_be_one(new, old, worth):
         return 0.0
     shared = sum(map(worth, new.terms & old.terms))
     mine, theirs = sum(map(worth, new.terms)), sum(map(worth, old.terms))
-    cosine = subject = shared / (math.sqrt(mine * theirs) or 1.0)  # words stand in for meaning
-    alike = ALIKE
-    if vectors:
-        both = vectors[new.text], vectors[old.text]
-        cosine, subject, alike = np.einsum("ij,ij->i", *both).tolist()
-    if new.cue is not Cue.ENDS and new.values == old.values and cosine >= SAME:
+    alike = shared / (math.sqrt(mine * theirs) or 1.0)
+    if new.cue is not Cue.ENDS and new.values == old.values and alike >= SAME:
         return 0.0  # it says the same again
     if _same_key(new, old) or _recants(new, old, worth):
         return 1.0
     if _corrects(new, old):
         numbers = [any(map(str.isdigit, "".join(each.values))) for each in (new, old)]
-        return float(numbers[0] == numbers[1] and (numbers[0] or alike >= ALIKE))
-    evidence = _CUES[new.cue] - 1.9 + 0.8 * cosine + 0.9 * subject + 2.9 * min(shared / 8.0, 1.0)
-    evidence += 4.9 * cosine * (new.cue > Cue.HINTS) + 1.1 * (
+        return float(numbers[0] == numbers[1])
+    evidence = _CUES[new.cue] - 1.9 + 1.7 * alike + 2.9 * min(shared / 8.0, 1.0)
+    evidence += 4.9 * alike * (new.cue > Cue.HINTS) + 1.1 * (
         bool(new.head) and new.head == old.head
     )
     evidence += 3.1 * (not new.slots.keys().isdisjoint(old.slots))
     evidence -= 1.1 * math.log1p(len(new.terms)) + 1.6 * math.log1p(len(old.terms))
     evidence += 1.3 * (new.denies != old.denies) * shared / (min(mine, theirs) or 1.0)
     if new.values and old.values:
-        evidence += 1.5 * max(alike, 0.0) + (not new.values & old.values)
+        evidence += 0.15 + (not new.values & old.values)
     return 1.0 / (1.0 + math.exp(-evidence))
 
 
