@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import simonides
-from simonides.testing import ManualClock
+from simonides.testing import ManualClock, SmallEmbedder
 
 KEY, AUDIT_KEY = "correct horse battery staple", "kept elsewhere"
 
@@ -27,6 +27,13 @@ settings.register_profile(
     suppress_health_check=list(HealthCheck),
 )
 settings.load_profile("default")
+
+
+@pytest.fixture(autouse=True)
+def small_embedder(request, monkeypatch):
+    """Let stores have an embedder that takes no time, unless a test is about meaning."""
+    if "real_encoder" not in request.keywords:
+        monkeypatch.setattr("simonides.models.encoder.Encoder", SmallEmbedder)
 
 
 class Server:

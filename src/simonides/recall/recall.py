@@ -543,19 +543,22 @@ def status(engine: Engine, who: Principal) -> dict[str, Any]:
     with engine.db.read(who.owner) as connection:
         state = connection.one(statements.STATE, {"owner": who.owner})
 
-        def count(view: View) -> tuple[int, int, list[int]]:
+        def count(view: View) -> tuple[int, int, int, list[int]]:
             shown = _visible(view, who, own, now)
             codes = np.bincount(view.column("kind")[shown], minlength=len(KINDS)).tolist()
             turns = int(np.count_nonzero(view.column("turn") & shown))
-            return int(np.count_nonzero(shown)), turns, codes
+            waiting = int(np.count_nonzero(~view.column("embedded") & shown))
+            return int(np.count_nonzero(shown)), turns, waiting, codes
 
-        memories, turns, codes = engine.indexes.reading(connection, [who.owner], count)
+        found = engine.indexes.reading(connection, [who.owner], count)
+    memories, turns, waiting, codes = found
     return {
         "scope": who.home.path, "memories": memories - turns, "turns": turns,
         "kinds": {kind.value: n for kind, n in zip(KINDS, codes, strict=True) if n},
         "events": 0 if state is None else state[2], "mode": engine.settings.mode,
         "backend": engine.db.backend, "location": engine.db.location,
         "embedder": engine.indexes.embedder,
+        "without_vector": 0 if engine.embedder is None else waiting,
         "reranker": None if engine.reranker is None else type(engine.reranker).__name__,
         "policy": engine.policies.for_org(who.home.org).version,
         **({"model": None} if engine.models is None else engine.models.status()),

@@ -37,7 +37,7 @@ from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import owner_turn
 
 SLICE = 64
-"""Most messages of one transaction."""
+"""Most messages of one transaction; turns of larger calls get their vectors afterwards."""
 
 LOOKED_BACK = 400
 """Turns at the end of a conversation among which resent history is recognised; chosen."""
@@ -88,21 +88,24 @@ def add(
     known = _resent(engine, who, session, read)
     lines = [AddLine(role=each.message.role, reasons=("resent",)) for each in read[:known]]
     batch: list[Said] = []
+    later = len(read) - known > SLICE
     for each in read[known:]:
         asks = [ask for piece in each.pieces for ask in piece.asks]
         if batch and (asks or len(batch) == SLICE):
-            lines += _stored(engine, who, session, batch)
+            lines += _stored(engine, who, session, batch, turns_later=later)
             batch = []
         batch.append(each)
         if asks:  # they are about what came before
             told = any(ask.kind is Kind.OFF_RECORD for ask in asks)
             cut = told or any(piece.is_cut for piece in each.pieces)
             done = tuple(obey(engine, who, session, ask, cut=cut) for ask in asks)
-            [line] = _stored(engine, who, session, batch)
+            [line] = _stored(engine, who, session, batch, turns_later=later)
             lines.append(line.model_copy(update={"asked": done}))
             batch = []
     if batch:
-        lines += _stored(engine, who, session, batch)
+        lines += _stored(engine, who, session, batch, turns_later=later)
+    if later:
+        engine.worker.embed([who.owner])
     return AddReport(lines=tuple(lines), **read_by_model(engine, who, wait=wait))
 
 
@@ -155,10 +158,12 @@ def _resent(engine: Engine, who: Principal, session: str, said: Sequence[Said]) 
 # -- storing ---------------------------------------------------------------------------------------
 
 
-def _stored(engine: Engine, who: Principal, session: str, said: Sequence[Said]) -> list[AddLine]:
+def _stored(
+    engine: Engine, who: Principal, session: str, said: Sequence[Said], *, turns_later: bool
+) -> list[AddLine]:
     """Store messages in one transaction, each with what is learned from it."""
     every = [j for each in said for turn, facts in each.judged for j in (turn, *facts)]
-    vectors = iter(vectors_of(engine, every))
+    vectors = iter(vectors_of(engine, every, turns_later=turns_later))
     lines: list[AddLine] = []
     with owner_turn(engine, who.owner, who.name) as (tx, index):
         turn = Turn(tx, index, engine.indexes.embedder)

@@ -13,14 +13,18 @@ if TYPE_CHECKING:
     from simonides.api.store import Store
     from simonides.core.settings import Settings
     from simonides.models.embedder import Embedder
+    from simonides.testing.embedder import SmallEmbedder
     from simonides.testing.models import ScriptedModel
 
-__all__ = ["ManualClock", "ScriptedModel", "open"]
+__all__ = ["ManualClock", "ScriptedModel", "SmallEmbedder", "open"]
+
+_MODULES = {"ScriptedModel": "models", "SmallEmbedder": "embedder"}
+"""Where the names are that need the extra `llm`, or numpy."""
 
 
 def __getattr__(name: str) -> Any:
-    if name == "ScriptedModel":  # it needs the extra `llm`
-        return import_module("simonides.testing.models").ScriptedModel
+    if name in _MODULES:
+        return getattr(import_module(f"simonides.testing.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'simonides.testing' has no {name!r}")
 
 
@@ -37,7 +41,8 @@ def open(
         clock: Time; a new `ManualClock` without one.
         settings: None reads the environment, as in `simonides.open`.
         model: A language model, for example a `ScriptedModel`; None means what the settings name.
-        embedder: A model of your own instead of the embedded one.
+        embedder: A model of your own instead of the embedded one, for example a `SmallEmbedder`,
+            which makes tests fast that need no meaning.
     """
     from simonides.api.store import open as open_store
 

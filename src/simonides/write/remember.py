@@ -28,7 +28,8 @@ MAX_ATOMIC = 500
 """Most drafts of one transaction: others wait for it up to .3 s."""
 
 SLICE = 64
-"""Most drafts of one transaction where the call is not atomic: their texts are embedded at once."""
+"""Most drafts of one transaction where the call is not atomic; turns of larger calls are embedded
+afterwards."""
 
 TURN_S = 0.008
 """Seconds after which such a transaction ends before its slice does: others wait for it. Chosen, so
@@ -77,8 +78,12 @@ def remember(
     for owner, group in groupby(judged, key=lambda each: each.candidate.scope.owner):
         rest = list(group)
         size, turn_s = (len(rest), None) if atomic else (SLICE, TURN_S)
+        later = len(drafts) > SLICE
         for first in range(0, len(rest), size):
-            outcomes += _write(engine, who, owner, rest[first : first + size], turn_s)
+            part = rest[first : first + size]
+            outcomes += _write(engine, who, owner, part, turn_s, turns_later=later)
+        if later:
+            engine.worker.embed([owner])
     for outcome, each in zip(outcomes, judged, strict=True):
         if outcome.kind is OutcomeKind.HELD and each.candidate.policy.hygiene.second_look:
             engine.worker.look(who, outcome.events[0].subject, each.candidate.content)
@@ -101,10 +106,17 @@ def _numbered(engine: Engine, who: Principal, draft: Draft, n: int, count: int) 
 
 
 def _write(
-    engine: Engine, who: Principal, owner: str, judged: Sequence[Judgement], turn_s: float | None
+    engine: Engine,
+    who: Principal,
+    owner: str,
+    judged: Sequence[Judgement],
+    turn_s: float | None,
+    *,
+    turns_later: bool,
 ) -> list[Outcome]:
     """Store candidates of one owner; after ``turn_s`` seconds, go on in another transaction."""
-    waiting = list(zip(judged, vectors_of(engine, judged), strict=True))
+    vectors = vectors_of(engine, judged, turns_later=turns_later)
+    waiting = list(zip(judged, vectors, strict=True))
     outcomes: list[Outcome] = []
     while len(outcomes) < len(waiting):
         with owner_turn(engine, owner, who.name) as (tx, index):
@@ -117,15 +129,26 @@ def _write(
     return outcomes
 
 
-def vectors_of(engine: Engine, judged: Sequence[Judgement]) -> list[Vector]:
+def vectors_of(
+    engine: Engine, judged: Sequence[Judgement], *, turns_later: bool = False
+) -> list[Vector]:
     """Return the vector of each commit; None where there is no embedder, or it failed.
 
     What is refused or held gets none: no embedder is sent it.
+
+    Args:
+        engine: The store.
+        judged: The candidates.
+        turns_later: Whether turns get theirs from the worker; until then words find them. Facts
+            never wait, as they are compared with others by their vectors.
     """
-    candidates = [each.candidate for each in judged if isinstance(each, Commit)]
-    if engine.embedder is None or not candidates:
+    chosen = [
+        isinstance(each, Commit) and not (turns_later and each.candidate.is_turn) for each in judged
+    ]
+    pairs = zip(judged, chosen, strict=True)
+    texts = [each.candidate.analysed.text for each, is_chosen in pairs if is_chosen]
+    if engine.embedder is None or not texts:
         return [None] * len(judged)
-    texts = [each.analysed.text for each in candidates]
     try:
         found = embed(engine.embedder, texts)
     except EmbedderFailed as error:
@@ -133,7 +156,7 @@ def vectors_of(engine: Engine, judged: Sequence[Judgement]) -> list[Vector]:
         _log.warning("stored without vectors: %s", error)
         return [None] * len(judged)
     vectors = iter(found)
-    return [next(vectors) if isinstance(each, Commit) else None for each in judged]
+    return [next(vectors) if is_chosen else None for is_chosen in chosen]
 
 
 def _once(turn: Turn, judged: Judgement, vector: Vector) -> Outcome:
