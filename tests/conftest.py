@@ -32,7 +32,7 @@ settings.load_profile("default")
 @pytest.fixture(autouse=True)
 def small_embedder(request, monkeypatch):
     """Let stores have an embedder that takes no time, unless a test is about meaning."""
-    if "real_encoder" not in request.keywords:
+    if "real_encoder" not in request.keywords and not os.environ.get("REAL_ENCODER"):
         monkeypatch.setattr("simonides.models.encoder.Encoder", SmallEmbedder)
 
 

@@ -26,6 +26,7 @@ def test_a_model_reads_what_it_stored_and_what_the_user_said(ana):
     assert reply.text == "Nothing is remembered about this."
 
 
+@pytest.mark.real_encoder
 def test_a_search_shows_a_standing_rule_only_where_it_bears_on_the_query(ana):
     ana.remember("Never deploy to production on Fridays", category="constraint")
     ana.remember("Ana is allergic to peanuts", importance="critical")

@@ -107,3 +107,29 @@ def test_an_embedder_is_taken_by_name(monkeypatch):
 def test_an_unknown_embedder_is_a_typed_error(name):
     with pytest.raises(ConfigurationError):
         simonides.open(":memory:", embedder=name)
+
+
+def test_turns_of_a_large_write_are_found_by_words_until_they_get_their_vectors(open_store):
+    store = open_store()
+    ana = store.memory(user="ana", session="long")
+    said = [{"role": "user", "content": f"I paid {n} euros for lamp number {n}"} for n in range(70)]
+    ana.add([*said, {"role": "user", "content": "I live in Porto."}])
+    assert ana.status()["without_vector"] == 71  # the fact has one: it is compared with others
+    assert "lamp number 42" in ana.recall("lamp number 42")[0].content
+    store.flush()
+    assert ana.status()["without_vector"] == 0
+    assert ana.recall("lamp number 42").degraded == ()
+    assert ana.audit.verify()
+
+
+def test_a_large_batch_of_drafts_gives_facts_their_vectors_at_once(open_store):
+    store = open_store()
+    ana = store.memory(user="ana")
+    turns = [
+        simonides.Draft(f"lamp number {n}", session="s", position=n, role="user") for n in range(80)
+    ]
+    facts = [simonides.Draft(f"The lamp number {n} is broken") for n in range(80)]
+    ana.remember_many([*turns, *facts], atomic=False)
+    assert ana.status()["without_vector"] == 80
+    store.flush()
+    assert ana.status()["without_vector"] == 0

@@ -56,6 +56,7 @@ ENDED = [
 ]
 
 
+@pytest.mark.real_encoder
 @pytest.mark.parametrize(("old", "new", "question"), ENDED)
 def test_the_newer_comes_first_and_the_older_is_marked(store, clock, old, new, question):
     found = lines(say(store, clock, old, new).digest(question))
@@ -65,6 +66,7 @@ def test_the_newer_comes_first_and_the_older_is_marked(store, clock, old, new, q
     assert "earlier" not in found[first]
 
 
+@pytest.mark.real_encoder
 def test_a_fact_ends_what_the_user_said_before(store, clock):
     memory = say(store, clock, "Please answer in German.", "You can go back to English.")
     found = lines(memory.digest("Which language do I want?"))

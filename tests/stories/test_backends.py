@@ -8,6 +8,8 @@ import simonides
 from simonides import Draft
 from simonides.testing import ManualClock
 
+pytestmark = pytest.mark.real_encoder
+
 WORDS = "boat train tea cello garden winter Bern Malta bicycle bread river piano market dog"
 
 QUESTIONS = [

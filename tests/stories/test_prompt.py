@@ -241,6 +241,7 @@ def test_a_wish_for_one_conversation_is_over_in_the_next(store, clock):
     assert "earlier] User: Use imperial units" in later
 
 
+@pytest.mark.real_encoder
 def test_what_holds_for_a_week_hides_nothing_and_passes(store, clock):
     memory = store.memory(user="ana")
     memory.add("I'm in Berlin.")

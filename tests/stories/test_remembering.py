@@ -31,6 +31,7 @@ def speaks(language):
     return Draft(f"Ana speaks {language}", triple=("ana", "speaks", language))
 
 
+@pytest.mark.real_encoder
 @pytest.mark.parametrize(
     ("drafts", "expected", "left"),
     [

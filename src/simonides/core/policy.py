@@ -249,7 +249,7 @@ class Gates(Section):
     """
 
     near_text: Share = 0.85
-    near_meaning: Share = 0.95
+    near_meaning: Share = 0.9
     no_news: Share = 0.5
     confidence_floor: Share = 0.5
     clear_gap: Share = 0.2
