@@ -14,9 +14,16 @@ from simonides.models import Encoder, encoder
 pytestmark = pytest.mark.real_encoder
 
 TEXTS = [
-    "My sister has moved into a new flat.", "Ich wohne in Köln.", "Café, naïve, façade",
-    "我喜欢喝茶", "a", "word " * 400, "I was born on 3 May 1990 \U0001f382", "\ud800 lone", "NUL \x00 inside",
-]  # fmt: skip
+    "My sister has moved into a new flat.",
+    "Ich wohne in Köln.",
+    "Café, naïve, façade",
+    "我喜欢喝茶",
+    "a",
+    "word " * 400,
+    "I was born on 3 May 1990 \U0001f382",
+    "\ud800 lone",
+    "NUL \x00 inside",
+]
 
 
 def test_the_files_are_those_of_the_manifest():

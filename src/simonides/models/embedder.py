@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,37 @@ class Embedder(Protocol):
         """Return one row for each text, shape (n, dimensions); zeros for a text without meaning."""
 
 
+class Encoded(NamedTuple):
+    """A text as vectors.
+
+    Attributes:
+        whole: The vector of the text, of length 1; zeros for a text without meaning.
+        ids: Ids of its tokens in the embedder's vocabulary, each once, shape (tokens,).
+        tokens: Their vectors in signed bytes, of length 127, shape (tokens, dimensions).
+
+    Of an embedder that gives one vector a text, `ids` and `tokens` are empty.
+    """
+
+    whole: NDArray[np.float32]
+    ids: NDArray[np.uint16]
+    tokens: NDArray[np.int8]
+
+
+@runtime_checkable
+class TokenEmbedder(Embedder, Protocol):
+    """An `Embedder` that also gives the vectors of a text's tokens, for late interaction."""
+
+    def encode_tokens(self, texts: Sequence[str]) -> Sequence[Encoded]:
+        """Return the vectors of each text; at most `MAX_TOKENS` tokens of each."""
+
+    def pieces(self, word: str) -> Sequence[int]:
+        """Return the ids of the tokens of a word."""
+
+
+MAX_TOKENS = 30
+"""Tokens of a text that are kept: with their ids 3,900 bytes."""
+
+
 @runtime_checkable
 class Reranker(Protocol):
     """Looks at the best hits of a query again. Thread-safe."""
@@ -53,8 +84,8 @@ class EmbedderFailed(SimonidesError, RuntimeError):
     retryable = True
 
 
-def embed(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
-    """Return a vector for each text, shape (n, dimensions), float32.
+def embed(embedder: Embedder, texts: Sequence[str]) -> list[Encoded]:
+    """Return the vectors of each text.
 
     Raises:
         EmbedderFailed: If the embedder fails, or its answer has another shape or is not finite.
@@ -62,10 +93,20 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
     if not getattr(embedder, "is_multilingual", False):
         texts = [text if is_latin(text) else "" for text in texts]
     try:
-        found = np.asarray(embedder.encode(texts), np.float32)
+        if isinstance(embedder, TokenEmbedder):
+            found = list(embedder.encode_tokens(texts))
+        else:
+            wholes = np.asarray(embedder.encode(texts), np.float32)
+            found = [Encoded(whole, *no_tokens(embedder.dimensions)) for whole in wholes]
     except Exception as error:
         raise EmbedderFailed(f"{embedder.model_id}: {type(error).__name__}") from error
-    if found.shape != (len(texts), embedder.dimensions) or not np.isfinite(found).all():
+    fits = all(each.whole.shape == (embedder.dimensions,) for each in found)
+    if len(found) != len(texts) or not fits or not all(np.isfinite(e.whole).all() for e in found):
         wanted = f"finite vectors of shape ({len(texts)}, {embedder.dimensions})"
         raise EmbedderFailed(f"{embedder.model_id}: returned no {wanted}")
     return found
+
+
+def no_tokens(dimensions: int) -> tuple[NDArray[np.uint16], NDArray[np.int8]]:
+    """Return the ids and vectors of no token."""
+    return np.zeros(0, np.uint16), np.zeros((0, dimensions), np.int8)

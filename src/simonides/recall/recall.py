@@ -347,7 +347,7 @@ def _read(engine: Engine, text: str, now: int) -> tuple[Query, list[str]]:
     vector, degraded = np.zeros(engine.indexes.dimensions, np.float32), ["vector"]
     if engine.embedder is not None:
         with suppress(EmbedderFailed):
-            [vector] = embed(engine.embedder, [text])
+            vector = embed(engine.embedder, [text])[0].whole
             degraded = []
     question = read_question(text, to_datetime(now).date())
     return Query(query_terms(text), vector, question), degraded

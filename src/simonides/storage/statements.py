@@ -13,7 +13,7 @@ MEMORY = tuple(
     quote_start quote_end origin depends_on speaker role session position message_id source trust
     audience confidence importance sensitivity purpose tags metadata parents pinned timeless status
     created_at updated_at verified_at valid_from valid_to known_from known_to ended ended_by
-    soft_expires_at hard_expires_at ttl terms marks fingerprint embedder vector scale salt
+    soft_expires_at hard_expires_at ttl terms marks fingerprint embedder vector scale token_ids salt
     """.split()
 )
 """Columns of a memory, in the order in which its digest reads them. A migration adds columns at the
@@ -101,10 +101,16 @@ _ROWS = f"SELECT {', '.join(MEMORY)} FROM memories WHERE owner = :owner"
 CHANGE = """
 UPDATE memories SET status = :status, updated_at = :updated_at, verified_at = :verified_at,
   soft_expires_at = :soft_expires_at, hard_expires_at = :hard_expires_at,
-  embedder = :embedder, vector = :vector, scale = :scale,
+  embedder = :embedder, vector = :vector, scale = :scale, token_ids = :token_ids,
   known_to = :known_to, ended = :ended, ended_by = :ended_by
 WHERE owner = :owner AND id = :id"""
 """The columns in which a row may change after its insertion."""
+
+KEEP_TOKENS = """
+INSERT INTO tokens (owner, memory, vectors) VALUES (:owner, :id, :tokens)
+ON CONFLICT (owner, memory) DO UPDATE SET vectors = excluded.vectors"""
+TOKENS_OF = "SELECT vectors FROM tokens WHERE owner = :owner AND memory = :id"
+FORGET_TOKENS = "DELETE FROM tokens WHERE owner = :owner AND memory = :id"
 
 NOT_EMBEDDED = f"""
 {_ROWS} AND known_to IS NULL AND COALESCE(embedder, '') <> :embedder ORDER BY id LIMIT :limit"""
@@ -172,7 +178,7 @@ AS_OF = f"""{_ROWS} AND known_from <= :known_at AND (known_to IS NULL OR known_t
   AND (ended IS NULL OR known_to > :known_at OR ended = 'superseded')
 ORDER BY root, version"""
 
-UNSHOWN = "quote_start quote_end ttl terms marks fingerprint vector scale salt".split()
+UNSHOWN = "quote_start quote_end ttl terms marks fingerprint vector scale token_ids salt".split()
 SHOWN = tuple(name for name in MEMORY if name not in UNSHOWN)
 """The columns that a record is made of."""
 
@@ -188,6 +194,12 @@ def by_ids(count: int) -> str:
 
 
 @lru_cache
+def tokens_of(count: int) -> str:
+    """Return the statement for the token vectors of this many memories by id."""
+    return f"SELECT memory, vectors FROM tokens WHERE owner = :owner AND memory IN {_ids(count)}"
+
+
+@lru_cache
 def last_reads(count: int) -> str:
     """Return the statement for when so many memories, by id, were last read."""
     return f"""
@@ -200,8 +212,8 @@ WHERE m.owner = :owner AND m.id IN {_ids(count)} GROUP BY m.id"""
 
 INDEXED = tuple(
     """
-    id kind category source key fingerprint task audience purpose terms marks vector scale embedder
-    speaker role session position importance confidence status pinned created_at updated_at
+    id kind category source key fingerprint task audience purpose terms marks vector scale token_ids
+    embedder speaker role session position importance confidence status pinned created_at updated_at
     valid_from valid_to soft_expires_at hard_expires_at known_to
     """.split()
 )

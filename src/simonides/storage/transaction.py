@@ -180,7 +180,8 @@ class Transaction:
         return self.note_memory(row, type, reason)
 
     def delete(self, id: bytes, reason: str = "") -> Event:
-        """Delete one version with its vector; its events stay, with digests nobody can read."""
+        """Delete one version with its vectors; its events stay, with digests nobody can read."""
+        self.connection.run(statements.FORGET_TOKENS, {"owner": self.owner, "id": id})
         self.inserted.pop(id, None)
         self._changed.pop(id, None)
         self.ended.append(id)
@@ -265,6 +266,9 @@ class Transaction:
             self.connection.run_many(statements.CHANGE, list(self._changed.values()))
         if self.inserted:
             self.connection.run_many(statements.insert("memories"), list(self.inserted.values()))
+        rows = (*self._changed.values(), *self.inserted.values())
+        if tokens := [row for row in rows if row.get("tokens")]:
+            self.connection.run_many(statements.KEEP_TOKENS, tokens)
         self.connection.run_many(statements.APPEND, self._events)
         state = {"epoch": self.epoch, "clock": self.now, "events": self.length, "head": self._head}
         self.connection.run(statements.END_TURN, {"owner": self.owner, **state})

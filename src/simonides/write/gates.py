@@ -201,7 +201,7 @@ def _same_text(turn: Turn, commit: Commit, vector: Vector) -> MemoryRow | None:
         if found["hash"] == candidate.hash:
             return found
         mine, theirs = read(candidate.content), read(found["content"])
-        is_close = turn.index.cosine(id, vector) > gates.near_meaning
+        is_close = turn.index.cosine(id, vector and vector.whole) > gates.near_meaning
         if is_close and mean_the_same(mine, theirs):
             return found
         terms, others = set(candidate.analysed.terms), set(found["terms"].split(" "))

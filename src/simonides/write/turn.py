@@ -11,15 +11,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from simonides.core.clock import DAY_MS
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound
 from simonides.core.outcome import EventType
 from simonides.core.policy import Category
 from simonides.core.record import Source, Status
+from simonides.models.embedder import Encoded
 from simonides.recall.index import OwnerIndex, quantise
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes
@@ -27,8 +25,8 @@ from simonides.storage.transaction import Transaction, blake
 from simonides.text.statement import content_hash, read
 from simonides.write.candidate import Candidate
 
-Vector = NDArray[np.float32] | None
-"""The vector of a text; None without an embedder, or where it failed."""
+Vector = Encoded | None
+"""The vectors of a text; None without an embedder, or where it failed."""
 
 _SAME = "category key content hash session position confidence metadata valid_from valid_to".split()
 """Columns that have the values of a candidate's fields of the same names."""
@@ -83,6 +81,9 @@ def changed_version(tx: Transaction, before: MemoryRow, **cells: Any) -> MemoryR
     """Return the row of the next version of a memory, with some columns changed."""
     version = tx.last_version(before["root"]) + 1
     fresh = {"id": tx.new_id(), "version": version, "salt": tx.salt()}
+    if "tokens" not in before:
+        stored = tx.connection.one(statements.TOKENS_OF, {"owner": tx.owner, "id": before["id"]})
+        fresh["tokens"] = None if stored is None else stored[0]
     times = {"known_from": tx.now, "known_to": None}
     ends = {"ended": None, "ended_by": None}
     return {**before, **fresh, **times, **ends, **cells}
@@ -133,11 +134,12 @@ def place_cells(candidate: Candidate) -> dict[str, str | None]:
 
 
 def vector_cells(vector: Vector) -> dict[str, bytes | float | None]:
-    """Return the columns of a vector, in signed bytes."""
+    """Return the columns of a text's vectors, and ``tokens``, which lie in a table of their own."""
     if vector is None:
-        return {"vector": None, "scale": None}
-    [cells], [scale] = quantise(vector[None])
-    return {"vector": cells.tobytes(), "scale": float(scale)}
+        return {"vector": None, "scale": None, "token_ids": None, "tokens": None}
+    [cells], [scale] = quantise(vector.whole[None])
+    ids, tokens = vector.ids.astype("<u2").tobytes(), vector.tokens.tobytes()
+    return {"vector": cells.tobytes(), "scale": float(scale), "token_ids": ids, "tokens": tokens}
 
 
 def link_parents(tx: Transaction, row: MemoryRow, candidate: Candidate) -> None:

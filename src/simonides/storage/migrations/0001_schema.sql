@@ -75,6 +75,7 @@ CREATE TABLE memories (
   embedder        {text},
   vector          {blob},           -- signed bytes
   scale           {real},           -- value of one step of the vector
+  token_ids       {blob},           -- of the indexed text, two bytes each
   salt            {blob} NOT NULL,  -- enters the row's digest and goes with the row
   PRIMARY KEY (owner, id),
   UNIQUE (owner, root, version)
@@ -92,6 +93,14 @@ CREATE UNIQUE INDEX memories_turn ON memories (owner, session, position,
 
 CREATE INDEX memories_slot ON memories (owner, subject, predicate)
   WHERE known_to IS NULL AND subject IS NOT NULL;
+
+-- The vectors of a version's tokens, in signed bytes; read for the best rows of a query only.
+CREATE TABLE tokens (
+  owner   {text} NOT NULL,
+  memory  {blob} NOT NULL,  -- its id
+  vectors {blob} NOT NULL,
+  PRIMARY KEY (owner, memory)
+) {strict};
 
 -- The audit chain, and the feed from which indexes in memory learn what changed.
 CREATE TABLE events (
