@@ -29,7 +29,7 @@ from simonides.core.validation import text
 from simonides.govern import audit
 from simonides.life.embedding import embed_owner
 from simonides.life.worker import Worker
-from simonides.models.embedder import Embedder, Reranker, TokenCounter
+from simonides.models.embedder import Asked, Embedder, Reranker, TokenCounter
 from simonides.recall.journal import Journal
 from simonides.recall.view import IndexCache
 from simonides.sessions.end import end_begun, end_due
@@ -287,8 +287,8 @@ def open(
         raise KeyUnavailable("the audit key is empty")
     engine = Engine(
         db=db, indexes=IndexCache(dimensions, name, settings.index_budget_mb << 20),
-        policies=policies, embedder=found, reranker=reranker, tokens=tokens, models=models,
-        clock=time, ids=Ids(), journal=Journal(db, time, timed=clock is None),
+        policies=policies, embedder=found, asked=Asked(), reranker=reranker, tokens=tokens,
+        models=models, clock=time, ids=Ids(), journal=Journal(db, time, timed=clock is None),
         worker=Worker(timed=clock is None), settings=settings,
         audit_key=blake(b"", secret) if secret else b"",
     )  # fmt: skip

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from simonides.core.policy_file import Policies
     from simonides.core.settings import Settings
     from simonides.life.worker import Worker
-    from simonides.models.embedder import Embedder, Reranker, TokenCounter
+    from simonides.models.embedder import Asked, Embedder, Reranker, TokenCounter
     from simonides.models.language import LanguageModels
     from simonides.recall.journal import Journal
     from simonides.recall.view import IndexCache
@@ -26,6 +26,7 @@ class Engine:
         indexes: The owners' indexes in memory.
         policies: The rules in force, by organisation.
         embedder: Gives texts their vectors; None without one.
+        asked: The vectors of the last questions.
         reranker: Looks at the best hits again; None without one.
         tokens: Counts tokens; None estimates them.
         models: The language model that the user chose; None without one.
@@ -41,6 +42,7 @@ class Engine:
     indexes: IndexCache
     policies: Policies
     embedder: Embedder | None
+    asked: Asked
     reranker: Reranker | None
     tokens: TokenCounter | None
     models: LanguageModels | None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -51,12 +53,18 @@ class Encoded(NamedTuple):
 class TokenEmbedder(Embedder, Protocol):
     """An `Embedder` that also gives the vectors of a text's tokens, for late interaction."""
 
-    def encode_tokens(self, texts: Sequence[str]) -> Sequence[Encoded]:
-        """Return the vectors of each text; at most `MAX_TOKENS` tokens of each."""
+    def encode_tokens(self, texts: Sequence[str], most: int = ...) -> Sequence[Encoded]:
+        """Return the vectors of each text, with at most so many tokens of each."""
 
     def pieces(self, word: str) -> Sequence[int]:
         """Return the ids of the tokens of a word."""
 
+
+QUESTIONS = 256
+"""Questions whose vectors are kept."""
+
+QUESTION_TOKENS = 256
+"""Tokens of a question that count."""
 
 MAX_TOKENS = 30
 """Tokens of a text that are kept: with their ids 3,900 bytes."""
@@ -84,8 +92,10 @@ class EmbedderFailed(SimonidesError, RuntimeError):
     retryable = True
 
 
-def embed(embedder: Embedder, texts: Sequence[str]) -> list[Encoded]:
-    """Return the vectors of each text.
+def embed(
+    embedder: Embedder, texts: Sequence[str], *, most_tokens: int = MAX_TOKENS
+) -> list[Encoded]:
+    """Return the vectors of each text, with at most so many tokens of each.
 
     Raises:
         EmbedderFailed: If the embedder fails, or its answer has another shape or is not finite.
@@ -94,7 +104,7 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> list[Encoded]:
         texts = [text if is_latin(text) else "" for text in texts]
     try:
         if isinstance(embedder, TokenEmbedder):
-            found = list(embedder.encode_tokens(texts))
+            found = list(embedder.encode_tokens(texts, most_tokens))
         else:
             wholes = np.asarray(embedder.encode(texts), np.float32)
             found = [Encoded(whole, *no_tokens(embedder.dimensions)) for whole in wholes]
@@ -110,3 +120,26 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> list[Encoded]:
 def no_tokens(dimensions: int) -> tuple[NDArray[np.uint16], NDArray[np.int8]]:
     """Return the ids and vectors of no token."""
     return np.zeros(0, np.uint16), np.zeros((0, dimensions), np.int8)
+
+
+class Asked:
+    """The vectors of the last questions: digests and look-ups repeat them. Thread-safe."""
+
+    def __init__(self) -> None:
+        """Begin empty."""
+        self._known: OrderedDict[str, Encoded] = OrderedDict()
+
+    def of(self, embedder: Embedder, text: str) -> Encoded:
+        """Return the vectors of a question.
+
+        Raises:
+            EmbedderFailed: As for `embed`.
+        """
+        found = self._known.get(text)
+        if found is None:
+            [found] = embed(embedder, [text], most_tokens=QUESTION_TOKENS)
+            self._known[text] = found
+            while len(self._known) > QUESTIONS:
+                with suppress(KeyError):  # another thread may have taken the same one out
+                    self._known.popitem(last=False)
+        return found

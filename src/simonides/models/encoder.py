@@ -78,25 +78,25 @@ class Encoder:
         wholes = [each.whole for each in self.encode_tokens(texts)]
         return np.array(wholes, np.float32).reshape(len(wholes), self.dimensions)
 
-    def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
+    def encode_tokens(self, texts: Sequence[str], most: int = MAX_TOKENS) -> list[Encoded]:
         """Return the vectors of each text, and of its tokens with a letter or a digit.
 
-        Of a token that occurs twice the first is taken. Of more than `MAX_TOKENS` those are kept
+        Of a token that occurs twice the first is taken. Of more than ``most`` those are kept
         that are rarest in English: the vocabulary is ordered by frequency.
         """
-        return [self._encoded(_network(self.model_id), text) for text in texts]
+        return [self._encoded(_network(self.model_id), text, most) for text in texts]
 
     def pieces(self, word: str) -> Sequence[int]:
         """Return the ids of the tokens of a word."""
         return _network(self.model_id).ids_of(word)
 
-    def _encoded(self, network: Network, text: str) -> Encoded:
+    def _encoded(self, network: Network, text: str, most: int) -> Encoded:
         ids, states = network.hidden(text)
         if not len(ids):
             return Encoded(np.zeros(self.dimensions, np.float32), *no_tokens(self.dimensions))
         places = np.flatnonzero(network.counts[ids])
         _, first = np.unique(ids[places], return_index=True)  # by id: the rarest are the last
-        kept = np.sort(places[first[-MAX_TOKENS:]])
+        kept = np.sort(places[first[-most:]])
         rows = np.concatenate([states.mean(axis=0)[None], states[kept]])
         vectors = (rows - network.mean) @ network.axes
         vectors /= np.maximum(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)), 1e-6)[:, None]

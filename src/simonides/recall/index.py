@@ -23,7 +23,9 @@ from numpy.typing import NDArray
 
 from simonides.core.clock import FOREVER, in_steps
 from simonides.core.record import TURN, Importance, Kind, Place, Status, is_gap
-from simonides.storage.rows import MemoryRow
+from simonides.storage import statements
+from simonides.storage.database import Connection
+from simonides.storage.rows import MemoryRow, batched
 from simonides.text.analyse import Mark, analyse, marks_of
 from simonides.text.statement import fingerprint
 from simonides.text.topics import MOST_WORTH, Topic
@@ -43,6 +45,9 @@ NONE = -1
 
 MOST_HOLES = 0.25
 """Share of removed rows from which the index is compacted; chosen: a query then wastes a third."""
+
+MOST_TOKENS_KEPT = 8_192
+"""Rows of an owner whose token vectors are kept in memory, about 25 MB; chosen."""
 
 MOST_COUNTED = 65_535
 """Largest number of times that a term counts in one row."""
@@ -171,6 +176,7 @@ _CELLS: Mapping[str, type] = {
     "place": np.int32, "speaker": np.int32, "session": np.int32, "position": np.int64,
     "before": np.int64, "after": np.int64,
     "id_high": np.uint64, "id_low": np.uint64, "scale": np.float32, "embedded": np.bool_,
+    "tokens": np.int32,
 }  # fmt: skip
 """The columns of an index: one cell for each row."""
 
@@ -189,6 +195,8 @@ class OwnerIndex:
         by_key: Ids of the rows of a key.
         by_fingerprint: Ids of the rows, other than turns, of a fingerprint.
         sources: Where the rows, other than turns, come from, or came from once.
+        holding: How many rows hold each token.
+        tokens: Token vectors of rows that were among the best of a query, by id.
     """
 
     def __init__(self, dimensions: int, embedder: str | None = None, epoch: int = 0) -> None:
@@ -209,7 +217,10 @@ class OwnerIndex:
         self.ids: list[bytes] = []
         self._keys: list[str | None] = []
         self._fingerprints: list[bytes] = []
+        self._token_ids: list[bytes] = []
         self._waiting: dict[bytes, MemoryRow] = {}
+        self.holding: dict[int, int] = {}
+        self.tokens: dict[bytes, NDArray[np.int8]] = {}
         self.terms: dict[str, Postings] = {}
         self.places: dict[Place, int] = {}
         self.speakers: dict[str, int] = {}
@@ -220,7 +231,6 @@ class OwnerIndex:
         self.by_fingerprint: dict[bytes, list[bytes]] = {}
         self.sources: set[str] = set()
         self._turns: dict[tuple[int, int], int] = {}
-        self.vector_sum = np.zeros(dimensions)
         self.without_vector = 0
         self.refusals: tuple[Refusal, ...] = ()
         self._hidden: tuple[int, Bools] = (-1, np.zeros(0, np.bool_))
@@ -237,7 +247,8 @@ class OwnerIndex:
     def nbytes(self) -> int:
         """Roughly the memory that it takes; the postings are counted by their terms and rows."""
         columns = sum(each.cells.nbytes for each in (*self._columns.values(), self._vectors))
-        return columns + 260 * len(self.terms) + 600 * self.size
+        tokens = 100 * len(self.holding) + 3_000 * len(self.tokens)
+        return columns + tokens + 260 * len(self.terms) + 600 * self.size
 
     def column(self, name: str) -> NDArray[Any]:
         """Return a column by name, valid until the next change."""
@@ -290,7 +301,6 @@ class OwnerIndex:
         signed = b"".join(row["vector"] if self._has_vector(row) else blank for row in added)
         vectors = np.frombuffer(signed, np.int8).reshape(len(added), -1)
         self._vectors.extend(vectors)
-        self.vector_sum += self.column("scale")[first:].astype(np.float64) @ vectors
         self.is_whole = True
 
     def _entered(self, place: int, row: MemoryRow) -> tuple[Any, ...]:
@@ -311,6 +321,10 @@ class OwnerIndex:
         self.ids.append(id)
         self._keys.append(key)
         self._fingerprints.append(row["fingerprint"])
+        token_ids = (row["token_ids"] or b"") if self._has_vector(row) else b""
+        self._token_ids.append(token_ids)
+        for token in _tokens(token_ids):
+            self.holding[token] = self.holding.get(token, 0) + 1
         self.row_of[id] = place
         has_vector, pinned = self._has_vector(row), bool(row["pinned"])
         ends = [each for each in (row["hard_expires_at"], row["valid_to"]) if each is not None]
@@ -326,7 +340,7 @@ class OwnerIndex:
             _code(self.speakers, row["speaker"] or row["role"] or ""), session,
             row["position"] or 0, NONE, NONE,
             int.from_bytes(id[:8], "big"), int.from_bytes(id[8:], "big"),
-            row["scale"] if has_vector else 0.0, has_vector,
+            row["scale"] if has_vector else 0.0, has_vector, len(token_ids) // 2,
         )  # fmt: skip
 
     def _link(self, first: int, added: Sequence[MemoryRow]) -> None:
@@ -351,9 +365,12 @@ class OwnerIndex:
             self.is_whole = False
             self.revision += 1
             del self.row_of[id]
-            self.vector_sum -= self.column("scale")[row] * self.vectors[row]
             self.without_vector -= not self.column("embedded")[row]
             self.vectors[row] = 0
+            self.tokens.pop(id, None)
+            for token in _tokens(self._token_ids[row]):
+                self.holding[token] -= 1
+            self._token_ids[row] = b""
             before, after = self.column("before")[row], self.column("after")[row]
             if before != NONE:
                 self.column("after")[before] = NONE
@@ -364,7 +381,7 @@ class OwnerIndex:
                 del self._turns[turn]
             _unlist(self.by_fingerprint, self._fingerprints[row], id)
             _unlist(self.by_key, self._keys[row], id)
-            for name in ("live", "length", "distinct", "scale", "marks"):
+            for name in ("live", "length", "distinct", "scale", "marks", "tokens"):
                 self.column(name)[row] = 0
             self.column("before")[row] = self.column("after")[row] = NONE
             self.is_whole = True
@@ -387,6 +404,7 @@ class OwnerIndex:
         self.ids = [self.ids[row] for row in kept_rows]
         self._keys = [self._keys[row] for row in kept_rows]
         self._fingerprints = [self._fingerprints[row] for row in kept_rows]
+        self._token_ids = [self._token_ids[row] for row in kept_rows]
         self.row_of = {id: row for row, id in enumerate(self.ids)}
         used = np.unique(self.column("session")[live])
         code = np.full(len(self.sessions), NONE)
@@ -427,6 +445,23 @@ class OwnerIndex:
             np.matmul(wide[: len(block)], query, out=found[start : start + len(block)])
         found *= self.column("scale")
         return found
+
+    def token_vectors(
+        self, connection: Connection, owner: str, rows: Sequence[int]
+    ) -> list[NDArray[np.int8]]:
+        """Return the vectors of the tokens of some rows, each of shape (tokens, dimensions)."""
+        width, counts = self.vectors.shape[1], self.column("tokens")
+        size = {self.ids[row]: int(counts[row]) for row in rows}
+        lacking = [id for id in size if size[id] and id not in self.tokens]
+        if len(self.tokens) + len(lacking) > MOST_TOKENS_KEPT:
+            self.tokens, lacking = {}, [id for id in size if size[id]]
+        for batch in batched(lacking):
+            params = {"owner": owner, **batch}
+            for id, cells in connection.rows(statements.tokens_of(len(batch)), params):
+                if len(cells) == size[id] * width:  # else it was embedded anew meanwhile
+                    self.tokens[id] = np.frombuffer(cells, np.int8).reshape(-1, width)
+        none = np.zeros((0, width), np.int8)
+        return [self.tokens.get(id, none) for id in size]
 
     def cosine(self, id: bytes, vector: Floats | None) -> float:
         """Return the cosine of a row with a unit vector; 0 where either has none."""
@@ -534,6 +569,11 @@ class OwnerIndex:
 def _code(codes: dict[Any, int], name: object) -> int:
     """Return the number of a name, a new one for a new name."""
     return codes.setdefault(name, len(codes))
+
+
+def _tokens(ids: bytes) -> list[int]:
+    found: list[int] = np.frombuffer(ids, "<u2").tolist()
+    return found
 
 
 def _unlist(ids: dict[Any, list[bytes]], name: object, id: bytes) -> None:

@@ -1,48 +1,64 @@
 """Weighs the evidence and returns rows, best first, each with its reasons and its relevance.
 
-Ranking compares the rows of one query, and some row always comes first. Relevance is comparable
-between queries and owners: 0 to 1, and it rises with the probability that a row bears on the query
-at all; from .75 on, a digest shows it. It is read from the
-best rows: how much of the query one of them and the turns around it hold, how much of that
-together, and how alike it is in meaning. Words, above all names, that no row holds speak against
-the whole result. The other rows follow by their distance behind the best.
+One linear sum of plain evidence, in two stages. The first weighs what costs little over all rows;
+the second adds what the tokens of the best of them cover, and decides their order. Ranking compares
+the rows of one query, and some row always comes first; how likely a row bears on the query at all
+is its relevance.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simonides.core.policy import RecallRules
 from simonides.core.settings import Settings
-from simonides.recall.index import NONE, TYPICAL_ROWS, Bools, Floats, Ints
+from simonides.recall.index import NONE, Bools, Floats, Ints
+from simonides.recall.interaction import Token, among, coverage, sessions, weights, windows
 from simonides.recall.question import Form, Question
-from simonides.recall.signals import Signals, around, bm25, gather, idf, name_terms
+from simonides.recall.relevance import bearing, logistic, measure, odds
+from simonides.recall.signals import bm25, gather, match, name_terms
 from simonides.recall.view import View
-from simonides.text.analyse import query_terms
 
-WEIGHTS: Mapping[Form, Mapping[str, float]] = {
-    Form.QUESTION: {
-        "bm25": 0.2, "cover": 1.8, "dense": 0.55, "neighbours": 0.4, "answers": 0.2,
-        "session": 0.75, "opening": 2.1, "speaker": 1.8, "own_words": 1.5, "time": 2.1,
-        "date": 3.1, "length": 1.2,
-    },
-    Form.MESSAGE: {
-        "bm25": 0.15, "neighbours": 0.3, "session": 0.5, "session_meaning": 0.7,
-        "opening": 2.1, "speaker": 0.5, "recency": 1.4,
-    },
-    Form.REMARK: {"session_meaning": 1.0},
+Weights = Mapping[Form, Mapping[str, float]]
+
+_QUESTION = {
+    "whole": 4.6, "window": 10.2, "session": 5.3, "words": 2.3, "speaker": 2.6, "date": 2.2,
+    "time": 1.3, "own": 1.3, "length": 1.4,
 }  # fmt: skip
-"""Log-odds per unit of evidence: a softmax regression on the development questions of six sets, by
-form of query, rounded, some chosen by hand on the same questions. A message continues the subject
-of a session, and a remark shares its meaning with what it refers to, but hardly a word. The weight
-of `opening` in a question is that of a message. Chosen on one half of the conversations, it gains
-on the other, both ways; 1.0 to 2.1 are much alike. It rests on BEAM, the only set that asks turns
-in the first person."""
+_MESSAGE = {
+    "whole": 0.9, "session": 13.6, "words": 2.1, "opening": 2.4, "recency": 0.3,
+    "session_whole": 5.3,
+}  # fmt: skip
+_PLAIN_QUESTION = _QUESTION
+_PLAIN_MESSAGE = _MESSAGE
+_FIRST_QUESTION = {
+    "whole": 9.8, "words": 5.4, "speaker": 3.2, "date": 2.3, "time": 1.5, "own": 1.3, "length": 1.8,
+}  # fmt: skip
+_FIRST_MESSAGE = {
+    "whole": 6.0, "words": 4.0, "opening": 2.4, "recency": 0.3, "session_whole": 5.3,
+}  # fmt: skip
+
+
+def _by_form(question: Mapping[str, float], message: Mapping[str, float]) -> Weights:
+    return {Form.QUESTION: question, Form.REMARK: question, Form.MESSAGE: message}
+
+
+FIRST = _by_form(_FIRST_QUESTION, _FIRST_MESSAGE)
+CLOSER = _by_form(_QUESTION, _MESSAGE)
+PLAIN = _by_form(_PLAIN_QUESTION, _PLAIN_MESSAGE)
+"""Log-odds per unit of evidence: softmax regressions on the development questions of five sets in
+equal shares (`benchmarks/fit.py`), of the first stage, of the second, and of the second where words
+stand in for the vectors of tokens. What asks or orders is a question; a turn of a running talk is a
+message."""
+
+CANDIDATES = 200
+"""Rows of the first stage that the second looks at, with the turns next to them. In a store of
+12,583 rows 50, 100, 200 and 400 kept .994, .990, .995 and .998 of the recall among ten."""
 
 DOUBT = 1.0
 """Log-odds that a memory loses by the confidence that it lacks; chosen."""
@@ -64,6 +80,9 @@ LIKENESS = 0.7
 MAX_LIFT = 3.0
 """Largest lead, in log-odds, that a newer version overtakes."""
 
+Tokens = Callable[[Ints], list[NDArray[np.int8]]]
+"""Reads the token vectors of rows, which rise."""
+
 
 class Query(NamedTuple):
     """A query as ranking sees it.
@@ -71,11 +90,15 @@ class Query(NamedTuple):
     Attributes:
         terms: Its distinct terms.
         vector: Its unit vector; zeros where there is none.
+        tokens: Its tokens; none where the embedder has no vectors of tokens.
+        token_vectors: Their vectors, shape (tokens, dimensions).
         question: What it asks for.
     """
 
     terms: Sequence[str]
     vector: Floats
+    tokens: Sequence[Token]
+    token_vectors: NDArray[np.int8]
     question: Question
 
     @property
@@ -91,7 +114,7 @@ class Ranked(NamedTuple):
         owner: Its owner.
         id: Its id.
         score: 0 to 1; orders the rows of one query.
-        relevance: 0 to 1: how likely the row bears on the query; from .75 on a digest shows it.
+        relevance: 0 to 1: how likely the row bears on the query.
         why: What each signal added, in log-odds, largest first.
         terms: Terms of the query that it holds.
     """
@@ -115,7 +138,8 @@ class Ranking:
         *,
         now: int,
         settings: Settings,
-        preferences: RecallRules | None,
+        tokens: Tokens,
+        preferences: RecallRules | None = None,
         floor: float = 0.0,
     ) -> None:
         """Rank.
@@ -126,6 +150,7 @@ class Ranking:
             visible: Which rows may be returned.
             now: Time of the read in milliseconds.
             settings: Name the mode of fusion.
+            tokens: Reads the token vectors of rows.
             preferences: The keys of preferences and their bonus, or None.
             floor: Least relevance; pinned rows and those with the bonus are exempt.
         """
@@ -135,27 +160,31 @@ class Ranking:
             preferred[view.rows_of_keys(preferences.preference_keys)] = True
         if query.is_empty:
             visible = visible & (view.column("pinned") | preferred)
-        self._visible = visible
-        self._signals = gather(view, query.terms, query.vector, query.question)
-        self._parts = self._weighed(settings, now)
-        raw = np.where(visible, sum(self._parts.values()), -np.inf)
-        if query.question.wants_latest and settings.fusion == "conversational":
-            self._parts["newest"] = newest_first(view, raw)
-            raw = raw + self._parts["newest"]
+        self._visible, self._settings, self._now = visible, settings, now
+        self._lift: Floats | None = None
+        self._matches = match(view, query.terms)
+        self._evidence = gather(view, query.terms, query.vector, query.question, self._matches)
+        self._interact(tokens)
+        raw = self._sum
+        if settings.fusion != "conversational":
+            raw = np.where(visible, sum(self._fused().values()), -np.inf)
+        elif query.question.wants_latest:
+            self._lift = newest_first(view, raw)
+            raw = raw + self._lift
         self._raw = raw
-        first = best_first(view, raw, raw, 3)
-        asked = (query.terms, query.question, self._signals)
-        self._scale = scale_of(view, *asked, raw, first) if len(first) else Scale(0.0, 0.0)
+        first, every = best_first(view, raw, raw, 1), np.arange(view.size)
+        self._top = float(raw[first[0]]) if len(first) else 0.0
+        self._odds = float(odds(self._relevance(first)[0])) if len(first) else 0.0
         stale = (view.column("stale") | (view.column("soft") <= now)) & visible
         self._bonus = (preferences.preference_bonus if preferences else 0.0) * preferred
         self._factor = np.where(stale, STALE_FACTOR, 1.0)
         # Without either, the order by score is the order by evidence.
         weighted = bool(stale.any() or (preferred & visible).any())
-        self._order_by = self._score(np.arange(view.size)) if weighted else raw
+        self._order_by = self._score(every) if weighted else raw
         self._eligible = raw > -np.inf
         if floor > 0.0:
             exempt = (self._bonus > 0.0) | view.column("pinned")
-            self._eligible &= (self._scale.relevance(raw) >= floor) | exempt
+            self._eligible &= (self._relevance(every) >= floor) | exempt
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self._eligible))
@@ -180,48 +209,128 @@ class Ranking:
     def _ranked(self, rows: Ints) -> list[Ranked]:
         if not len(rows):
             return []
-        table = np.stack([values[rows] for values in self._parts.values()], axis=1).tolist()
-        held = self._signals.matches.held(rows, self.view.size).T.tolist()
-        sure, scores = self._scale.relevance(self._raw[rows]).tolist(), self._score(rows).tolist()
-        found, every = [], zip(rows.tolist(), table, held, scores, sure, strict=True)
-        for row, values, holds, score, relevance in every:
-            parts = zip(self._parts, values, strict=True)
-            why = dict(sorted(((n, v) for n, v in parts if v), key=lambda part: -part[1]))
+        held = self._matches.held(rows, self.view.size).T.tolist()
+        sure, scores = self._relevance(rows).tolist(), self._score(rows).tolist()
+        found = []
+        for row, holds, score, relevance in zip(rows.tolist(), held, scores, sure, strict=True):
+            parts = {name: value for name, value in self._parts(row).items() if value}
+            why = dict(sorted(parts.items(), key=lambda part: -part[1]))
             matched = tuple(compress(self._query.terms, holds))
             owner, id = self.view.owner_and_id(row)
             found.append(Ranked(owner, id, score, relevance, why, matched))
         return found
 
+    def _parts(self, row: int) -> dict[str, float]:
+        """Return what each signal adds to the evidence of a row."""
+        if self._settings.fusion != "conversational":
+            return {name: float(values[row]) for name, values in self._fused().items()}
+        place, form = self._place[row], self._query.question.form
+        if place == NONE:
+            weights, values = FIRST[form], {n: float(v[row]) for n, v in self._evidence.items()}
+        else:
+            weights = self._weights
+            values = {name: float(v[place]) for name, v in self._closer.items()}
+        parts = {name: weights[name] * value for name, value in values.items() if name in weights}
+        parts["confidence"] = DOUBT * (float(self.view.column("confidence")[row]) - 1.0)
+        if self._lift is not None:
+            parts["newest"] = float(self._lift[row])
+        return parts
+
     def _score(self, rows: Ints) -> Floats:
-        sure = self._scale.relevance(self._raw[rows])
+        """Return scores: the relevance of the best row, and the others as far behind it."""
+        sure = logistic(self._odds - (self._top - self._raw[rows]))
         return np.minimum(sure * self._factor[rows] + self._bonus[rows], 1.0)
 
-    def _weighed(self, settings: Settings, now: int) -> dict[str, Floats]:
-        """Return what each signal adds to the score, by the mode of fusion."""
-        view, signals = self.view, self._signals
+    # -- the two stages ----------------------------------------------------------------------------
+
+    def _interact(self, tokens: Tokens) -> None:
+        """Weigh the evidence: first what costs little over all rows, then tokens of the best."""
+        view, query = self.view, self._query
+        form = query.question.form
         doubt = DOUBT * (view.column("confidence") - np.float32(1.0))
-        if settings.fusion == "conversational":
-            weights = WEIGHTS[self._query.question.form]
-            known = signals.evidence.items()
-            found = {name: weights[name] * values for name, values in known if name in weights}
-            return {**found, "confidence": doubt}
-        words = bm25(view, signals.matches, np.ones(len(self._query.terms), np.bool_))
-        keyword, vector = words / (words.max(initial=0.0) or 1.0), np.maximum(signals.cosine, 0.0)
+        first = doubt + _summed(FIRST[form], self._evidence)
+        rows = candidates(view, np.where(self._visible, first, -np.inf))
+        self._closer = {name: values[rows] for name, values in self._evidence.items()}
+        words = self._closer["words"]
+        if query.tokens:
+            best = coverage(tokens(rows), query.token_vectors, words)
+            worths = weights(view, query.tokens, view.derived(name_terms))
+            content = np.array([bool(t.terms) for t in query.tokens], np.bool_) & (worths > 0.0)
+        else:  # words stand in for the vectors of tokens
+            best, worths, content = words[:, None], np.ones(1, np.float32), np.ones(1, np.bool_)
+        self._weights = (CLOSER if query.tokens else PLAIN)[form]
+        before, after = (among(rows, view.size, view.column(n)[rows]) for n in ("before", "after"))
+        self._closer["window"] = windows(best, before, after) @ worths
+        self._closer["session"] = sessions(best, view.column("session")[rows]) @ worths
+        closer = doubt[rows] + _summed(self._weights, self._closer)
+        self._place = np.full(view.size, NONE)
+        self._place[rows] = np.arange(len(rows))
+        # The others follow below, in the order of the first stage.
+        rest = self._visible & (self._place == NONE)
+        self._sum = np.full(view.size, -np.inf)
+        if rest.any():
+            self._sum[rest] = first[rest] - first[rest].max() + closer.min()
+        self._sum[rows] = closer
+        if len(rows):
+            self._bearing = bearing(measure(self._closer, closer, best, content, len(view)))
+
+    def _relevance(self, rows: Ints) -> Floats:
+        place = self._place[rows]
+        if not len(rows) or (place == NONE).all():
+            return np.zeros(len(rows))
+        # Of rows that the second stage did not look at, no more is known than of its last one.
+        found: Floats = np.where(place == NONE, self._bearing.min(), self._bearing[place])
+        return found
+
+    # -- other modes -------------------------------------------------------------------------------
+
+    def _fused(self) -> dict[str, Floats]:
+        """Return what each signal adds to the score in the modes that sources of memory name."""
+        view, settings = self.view, self._settings
+        doubt = 0.1 * DOUBT * (view.column("confidence") - np.float32(1.0))
+        words = bm25(view, self._matches)
+        keyword = words / (words.max(initial=0.0) or 1.0)
+        vector = np.maximum(self._evidence["whole"], 0.0)
         if settings.fusion == "rrf":
             ranks = {"keyword": _reciprocal(view, keyword, self._visible, settings.rrf_k)}
             ranks["vector"] = _reciprocal(view, vector, self._visible, settings.rrf_k)
-            return {**ranks, "confidence": 0.1 * doubt}
+            return {**ranks, "confidence": doubt}
         if settings.fusion == "hybrid":
             share = settings.hybrid_weight
             hybrid = {"vector": share * vector, "keyword": (1.0 - share) * keyword}
-            return {**hybrid, "confidence": 0.1 * doubt}
-        age = np.maximum(now - view.column("updated"), 0) / HALF_LIFE_MS
+            return {**hybrid, "confidence": doubt}
+        age = np.maximum(self._now - view.column("updated"), 0) / HALF_LIFE_MS
         evidence = {
             "vector": vector, "keyword": keyword, "recency": np.exp2(-age),
             "importance": view.column("importance"),
         }  # fmt: skip
         weighted = {name: WEIGHTED[name] * values for name, values in evidence.items()}
-        return {**weighted, "confidence": 0.1 * doubt}
+        return {**weighted, "confidence": doubt}
+
+
+def _summed(weights: Mapping[str, float], evidence: Mapping[str, Floats]) -> Floats:
+    names = [name for name in evidence if name in weights]
+    found: Floats = np.array([weights[name] for name in names], np.float32) @ np.stack(
+        [evidence[name] for name in names]
+    )
+    return found
+
+
+def candidates(view: View, first: Floats) -> Ints:
+    """Return the best visible rows of the first stage and the visible rows next to them, rising.
+
+    Args:
+        view: The rows.
+        first: Their evidence; -inf for a row that is not visible.
+    """
+    visible = first > -np.inf
+    if np.count_nonzero(visible) <= CANDIDATES:
+        return np.flatnonzero(visible)
+    best = np.argpartition(-first, CANDIDATES)[:CANDIDATES]
+    near = np.concatenate([best, view.column("before")[best], view.column("after")[best]])
+    chosen = np.zeros(view.size, np.bool_)
+    chosen[near[near != NONE]] = True
+    return np.flatnonzero(chosen & visible)
 
 
 def best_first(
@@ -276,139 +385,3 @@ def _reciprocal(view: View, values: Floats, visible: Bools, k: int) -> Floats:
     found = np.zeros(view.size)
     found[order] = 0.5 * (k + 1) / (k + 1 + np.arange(len(order)))
     return found
-
-
-# -- relevance -------------------------------------------------------------------------------------
-
-MOST_TOGETHER = 2.0
-"""One question in fifty exceeds it, but Chinese text, where every pair is a term, often."""
-
-TYPICAL_COSINE = 0.45
-"""Replaces the cosine where the embedder does not know the script."""
-
-
-MEASURED = 3
-"""Best rows of which each measure is taken and the greatest kept: the first may be there by its
-session or speaker."""
-
-MOST_UNKNOWN = 3
-"""More unknown words say no more: a long query has many, and in Chinese every pair is a term."""
-
-
-CONSTANT = -0.7
-FACTORS = (3.3, 1.2, 4.5, -0.5, -0.9, 1.0)
-"""Of what `measure` returns, in its order. Logistic regression on development questions and
-questions foreign to their conversation, both counting alike, asked of whole conversations and of 1
-to 100 of their rows."""
-
-PER_LOG_ROWS = 0.7
-"""Log-odds that the best of n rows loses by ln(n): of many rows the best is better by chance. It is
-part of the same regression."""
-
-PER_LOG_LENGTH, TYPICAL_LENGTH = 0.65, 16.0
-"""Log-odds that it loses by the mean length of the rows, in terms, beyond a typical one: long rows
-hold the words of a question by chance. With it one floor serves three development sets, whose turns
-have 16, 24 and 216 terms."""
-
-ANCHOR = 3.0
-"""Log-odds by which the scale lies above the probability, so that the floor of digests is .75."""
-
-BEHIND = 8.0
-"""Log-odds that a row loses by the fourth power of its distance behind the best: of evidence among
-the first ten, 95 % is less than .3 behind."""
-
-
-class Scale(NamedTuple):
-    """The relevance scale of one query.
-
-    Attributes:
-        best: Log-odds of the best row.
-        top: Score of the best row.
-    """
-
-    best: float
-    top: float
-
-    def relevance(self, score: Floats) -> Floats:
-        """Return the relevance of rows by their scores."""
-        behind = (self.top - score) / max(self.top, 1.0)
-        odds = self.best + ANCHOR - BEHIND * behind**4
-        found: Floats = 1.0 / (1.0 + np.exp(np.minimum(-odds, 80.0)))
-        return found
-
-
-def scale_of(
-    view: View,
-    terms: Sequence[str],
-    question: Question,
-    signals: Signals,
-    score: Floats,
-    best: Ints,
-) -> Scale:
-    """Return the relevance scale of a query.
-
-    Args:
-        view: The rows.
-        terms: The query's distinct terms.
-        question: What it asks for.
-        signals: Its evidence.
-        score: The score of each row.
-        best: The best rows, best first, at least one.
-    """
-    measured = measure(view, terms, question, signals, best[:MEASURED])
-    mean_length = float(view.column("length").sum()) / len(view)
-    chance = PER_LOG_ROWS * math.log(len(view))
-    chance += PER_LOG_LENGTH * math.log(max(mean_length / TYPICAL_LENGTH, 1.0))
-    first = CONSTANT + float(np.dot(FACTORS, measured)) - chance
-    return Scale(first, float(score[best[0]]))
-
-
-def measure(
-    view: View, terms: Sequence[str], question: Question, signals: Signals, places: Ints
-) -> tuple[float, ...]:
-    """Measure the best rows, each together with the turns around it.
-
-    Speakers' names do not count, since a conversation has them anyway.
-
-    Returns:
-        The share of the query's summed IDF that a row and the turns around it hold; a row of the
-        right date holds the words of that date. The summed IDF of neighbouring terms of the query
-        that one of these rows holds both, of each pair the commoner one, in units of the greatest
-        IDF. The cosine of the row with the query. How many terms of the query no row holds. 1 if
-        the query names somebody or something that no row holds. 1 if it names somebody or something
-        that a row holds.
-    """
-    names, dated = view.derived(name_terms), set(query_terms(question.dated_words))
-    asked = [(n, term) for n, term in enumerate(terms) if term not in names]
-    numbers, holding = np.array([n for n, _ in asked], np.int64), signals.matches.holding
-    unknown = {term for n, term in asked if not holding[n]} - dated
-    named = set(query_terms(question.named_words)).difference(names, dated)
-    near = [surroundings(view, int(place)) for place in places]
-    starts = np.cumsum([0, *map(len, near)])[:-1]
-    held = signals.matches.held(np.concatenate(near), view.size)[numbers]
-    size = max(len(view), TYPICAL_ROWS)
-    worths = idf(size, holding[numbers])
-    is_date = np.array([term in dated for _, term in asked], np.bool_)
-    in_place = np.logical_or.reduceat(held, starts, axis=1)
-    if "date" in signals.evidence:
-        right = np.logical_or.reduceat(signals.evidence["date"][np.concatenate(near)] > 0.0, starts)
-        in_place |= is_date[:, None] & right
-    cover = worths @ in_place / (worths.sum() or 1.0)
-    words, rare = held[~is_date], worths[~is_date]
-    pairs = np.logical_or.reduceat(words[1:] & words[:-1], starts, axis=1)
-    together = np.minimum(rare[1:], rare[:-1]) @ pairs / idf(size, 0)
-    cosine = signals.cosine[places] if signals.cosine.any() else np.array([TYPICAL_COSINE])
-    return (
-        float(cover.max()), min(float(together.max()), MOST_TOGETHER), float(cosine.max()),
-        min(len(unknown), MOST_UNKNOWN), bool(named & unknown), bool(named - unknown),
-    )  # fmt: skip
-
-
-def surroundings(view: View, row: int) -> Ints:
-    """Return a row and the turns around it."""
-    rows, near = view.derived(around)
-    at = int(rows.searchsorted(row))
-    if at == len(rows) or rows[at] != row:
-        return np.array([row])
-    found = near[:, at]
-    return np.append(found[found != NONE], row)

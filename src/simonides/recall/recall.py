@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -18,8 +20,15 @@ from simonides.core.results import Explanation, Hit, Recall
 from simonides.core.scope import Principal
 from simonides.core.validation import between, enum_member, share, text
 from simonides.govern.rights import Reach, may_see, readable
-from simonides.models.embedder import EmbedderFailed, embed
+from simonides.models.embedder import (
+    Embedder,
+    EmbedderFailed,
+    Encoded,
+    TokenEmbedder,
+    no_tokens,
+)
 from simonides.recall.index import KINDS, Bools, Ints, OwnerIndex
+from simonides.recall.interaction import Token
 from simonides.recall.lookup import exclusions, find, latest
 from simonides.recall.question import read_question
 from simonides.recall.rank import Query, Ranked, Ranking
@@ -59,6 +68,8 @@ SOON = 6
 
 _GAP, _CHANGED = int(Mark.GAP), int(Mark.CHANGES | Mark.ENDS)
 _OWN = ("", "user")  # the index names the user so in facts and in turns
+
+_WORD = re.compile(r"[\w'’-]+")
 
 FIRST_BATCH = 64
 """Rows that a filter looks at first; each further batch is four times as large."""
@@ -344,13 +355,28 @@ def explain(
 
 def _read(engine: Engine, text: str, now: int) -> tuple[Query, list[str]]:
     """Analyse, embed and parse a query; say which sources failed."""
-    vector, degraded = np.zeros(engine.indexes.dimensions, np.float32), ["vector"]
+    asked, degraded = None, ["vector"]
     if engine.embedder is not None:
         with suppress(EmbedderFailed):
-            vector = embed(engine.embedder, [text])[0].whole
-            degraded = []
+            asked, degraded = engine.asked.of(engine.embedder, text), []
     question = read_question(text, to_datetime(now).date())
-    return Query(query_terms(text), vector, question), degraded
+    if asked is None:
+        asked = Encoded(np.zeros(engine.indexes.dimensions, np.float32), *no_tokens(1))
+    tokens = _tokens_of(engine.embedder, text, asked.ids.tolist())
+    return Query(query_terms(text), asked.whole, tokens, asked.tokens, question), degraded
+
+
+def _tokens_of(embedder: Embedder | None, text: str, ids: Sequence[int]) -> list[Token]:
+    """Return the tokens of a query, each with the word that it is in."""
+    if not ids or not isinstance(embedder, TokenEmbedder):
+        return []
+    found: dict[int, tuple[str, frozenset[str]]] = {}
+    for word in _WORD.findall(text):
+        terms = frozenset(analyse(word))
+        for id in embedder.pieces(word):
+            found.setdefault(id, (word, terms))
+    nothing = ("", frozenset[str]())
+    return [Token(id, *found.get(id, nothing)) for id in ids]
 
 
 def _ranking(
@@ -369,7 +395,8 @@ def _ranking(
     def ranked(view: View) -> T:
         ranking = Ranking(
             view, query, _visible(view, who, ask, now), now=now, settings=engine.settings,
-            preferences=preferences, floor=ask.floor,
+            tokens=partial(view.token_vectors, connection), preferences=preferences,
+            floor=ask.floor,
         )  # fmt: skip
         return use(ranking)
 

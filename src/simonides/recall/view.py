@@ -109,11 +109,22 @@ class View:
             return self.parts[0].dots(query)
         return np.concatenate([part.dots(query) for part in self.parts])
 
-    @property
-    def vector_sum(self) -> Floats:
-        """The sum of all vectors."""
-        total: Floats = sum(part.vector_sum for part in self.parts)  # type: ignore[assignment]
-        return total
+    def token_vectors(self, connection: Connection, rows: Ints) -> list[NDArray[np.int8]]:
+        """Return the vectors of the tokens of some rows, which rise; see `OwnerIndex`."""
+        starts = np.searchsorted(rows, [*self.offsets, self.size])
+        return [
+            cells
+            for number, part in enumerate(self.parts)
+            for cells in part.token_vectors(
+                connection,
+                self.owners[number],
+                (rows[starts[number] : starts[number + 1]] - self.offsets[number]).tolist(),
+            )
+        ]
+
+    def holding(self, token: int) -> int:
+        """Return how many rows hold a token."""
+        return sum(part.holding.get(token, 0) for part in self.parts)
 
     def vectors(self, rows: Sequence[int]) -> NDArray[np.float32]:
         """Return the vectors of some rows, shape (n, dimensions)."""

@@ -16,7 +16,7 @@ MemoryRow = dict[str, Any]
 
 _JSON = ("depends_on", "audience", "tags", "metadata", "parents")
 # Not part of a record: what only the index and the audit chain read.
-_INTERNAL = (*statements.UNSHOWN, "subject", "predicate", "object", "ended", "ended_by")
+_INTERNAL = (*statements.UNSHOWN, "tokens", "subject", "predicate", "object", "ended", "ended_by")
 
 
 def memory_row(cells: Row) -> MemoryRow:
