@@ -54,6 +54,11 @@ class SimonidesAdapter:
             suffix = "" if item["speaker"] == asks else f".{item['speaker']}"
             self.memory(conv_id + suffix).remember(_belief(item, key=last))
 
+    def flush(self, conv_id: str) -> None:
+        """Let the turns of large writes get their vectors."""
+        assert self._store is not None
+        self._store.flush()
+
     def search(self, conv_id: str, query: str, k: int, now: str) -> list[str]:
         """Return the ids of the best items."""
         self.set_time(now)

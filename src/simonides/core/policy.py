@@ -310,9 +310,19 @@ class DigestRules(Section):
         episodic: Events and summaries.
         total: All of these four together.
         turns: Verbatim turns, besides.
+        lines: Most memories that bear on the question; what changes one of them comes besides.
+        least: Relevance of the best memory below which none is shown.
+        possible: Relevance from which a memory is shown. Digests of a reader move it by what
+            answers use, between .02 and .3.
+        relevant: Relevance from which a line is more than possibly relevant, and from which a
+            task's prompt shows it.
     """
 
     enabled: bool = True
+    lines: Few = 5
+    least: Share = 0.12
+    possible: Share = 0.05
+    relevant: Share = 0.2
     sensitivities: tuple[Sensitivity, ...] = (Sensitivity.PUBLIC, Sensitivity.PRIVATE)
     core: Budget = Budget(items=6, chars=900)
     hard: Budget = Budget(items=20, chars=4_000)

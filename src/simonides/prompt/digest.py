@@ -40,18 +40,11 @@ ROUNDS = 3
 """Most times that what ended a statement is asked for what ended it; chosen."""
 
 FOUND = 12
-"""Memories that recall is asked for: the budget of turns, and two."""
+"""Memories that recall is asked for: of them those are shown that most likely bear on the question,
+and that say something new."""
 
-RELEVANT = 0.93
-"""Relevance from which a line is not only possibly relevant; measured on development questions."""
-
-LEAST = 0.29
-"""Least relevance of a line. The scale decides whether there is anything; it trims little inside a
-good result."""
-
-BEST, PROBABLE = 3, 0.85
-"""Memories of which two may answer one question with different values, and their least relevance;
-chosen by what is marked wrongly in development conversations."""
+BEST = 3
+"""Memories of which two may answer one question with different values; chosen."""
 
 PASSING_DAYS = 14
 """Days after which what was said of "this week" or "for now" has passed; chosen."""
@@ -91,7 +84,7 @@ def digest(
         max_items: Most lines beside the core block; None means the policy's budgets.
         max_chars: Most characters of these lines.
         max_tokens: Most tokens of the whole text, the core block apart.
-        floor: Least relevance of the best memory; None means the reader's.
+        floor: Least relevance of a memory; None means the reader's.
         shown: Ids that the prompt shows already.
         has_core: Whether the core block is shown; else the prompt has it already, and a rule of it
             that bears on the question is found like any memory that `shown` does not name.
@@ -122,8 +115,8 @@ def digest(
         choice.note(record for record in records if record.id in pinned)
         given = pinned.union(shown, (record.id for record in summary))
         chosen = choice.passing(hits, least, given)
-        chosen = _latest_first(about, chosen)
-        best = {hit.id for hit in chosen[:BEST] if hit.relevance >= PROBABLE}
+        chosen = _latest_first(about, chosen, rules.relevant)
+        best = {hit.id for hit in chosen[:BEST] if hit.relevance >= rules.relevant}
         context = Context(about, frozenset(hit.id for hit in chosen), frozenset(best))
         shown_before, told, ended = set(pinned), list[Statement](), dict[str, Ending]()
         newer, more = [r for r in records if r.id in standing_ids], [h.record for h in chosen]
@@ -245,34 +238,30 @@ class Choice:
             self._said |= _says(record)
 
     def passing(self, hits: Sequence[Hit], floor: float, shown: set[str]) -> list[Hit]:
-        """Return what may be shown of what recall found, best first.
+        """Return what may be shown of what recall found, the most relevant first.
 
         Args:
             hits: Best first.
-            floor: Least relevance of the best.
+            floor: Least relevance.
             shown: Ids that the core block shows.
         """
-        passes = bool(hits) and hits[0].relevance >= floor
-        asked = {_position(h.record, 1) for h in hits if h.relevance >= LEAST and "?" in h.content}
+        best = max((hit.relevance for hit in hits), default=0.0)
         chosen: list[Hit] = []
         found = {hit.id for hit in hits}
-        # Beside what holds for a while stands what holds else, though it has few of the words.
-        passing = BEST if passes and is_for_now(hits[0].content) else 0
-        for place, hit in enumerate(hits):
+        for hit in sorted(hits, key=lambda hit: -hit.relevance):
             if hit.id in shown:
                 continue
             said = _says(hit.record)
-            is_quoted = hit.record.category == SUMMARY and found.intersection(hit.record.parents)
-            if said <= self._said or is_quoted:  # a summary quotes turns, which say more
+            # A turn says more than the fact that it taught, or the summary that quotes it.
+            is_quoted = hit.record.quote or hit.record.category == SUMMARY
+            if said <= self._said or (is_quoted and found.intersection(hit.record.parents)):
                 self.left_out.append((hit.id, "repeated"))
-                continue
-            if hit.record.sensitivity not in self.rules.sensitivities:
+            elif hit.record.sensitivity not in self.rules.sensitivities:
                 self.left_out.append((hit.id, "sensitivity"))
-            # What follows a question belongs to it: an answer has few of its words.
-            elif not passes or (
-                hit.relevance < LEAST and place >= passing and _position(hit.record) not in asked
-            ):
+            elif best < self.rules.least or hit.relevance < floor:
                 self.left_out.append((hit.id, "below_floor"))
+            elif len(chosen) >= self.rules.lines:
+                self.left_out.append((hit.id, "budget"))
             else:
                 chosen.append(hit)
                 self._said |= said
@@ -305,7 +294,7 @@ class Choice:
             return
         item = DigestItem(
             ids=tuple(record.id for record in records), owner=records[0].owner,
-            part="relevant" if best.relevance >= RELEVANT else "possible", marks=marks,
+            part="relevant" if best.relevance >= self.rules.relevant else "possible", marks=marks,
             earlier=earlier, score=best.score, relevance=best.relevance, chars=chars, line=line,
         )  # fmt: skip
         self.items.append(item)
@@ -347,9 +336,9 @@ def _is_over(record: Record, who: Principal, now: int) -> bool:
     return days > PASSING_DAYS and is_for_now(record.content)
 
 
-def _latest_first(about: str, hits: list[Hit]) -> list[Hit]:
+def _latest_first(about: str, hits: list[Hit], relevant: float) -> list[Hit]:
     """Put the newer ones of the best memories first, if a question asks how something is now."""
-    best = [hit for hit in hits[:BEST] if hit.relevance >= PROBABLE]
+    best = [hit for hit in hits[:BEST] if hit.relevance >= relevant]
     if asked_of(about) is None:
         return hits
     best.sort(key=lambda hit: hit.record.valid_from or hit.record.created_at, reverse=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from simonides.capture.clauses import clauses_of
 from simonides.core.engine import Engine
@@ -27,18 +27,18 @@ from simonides.text.statement import fingerprint, read
 LEAST_APPLIED = 0.5
 """Share of a memory's telling words that an answer holds, from which it counts as applied."""
 
-FLOOR = 0.75
-"""Where it begins. Measured on development questions: at least 92 % of the evidence that recall
-finds is shown, and at least 70 % of questions asked of another conversation's memory show
-nothing."""
+STEP, LOWEST, HIGHEST = 0.2, 0.02, 0.3
+"""Share by which it moves, and its bounds."""
 
-STEP, LOWEST, HIGHEST = 0.05, 0.5, 0.95
 LEAST_USED, MOST_IN_VAIN = 0.3, 0.4
 """Share of answers that use their digest, below which the floor falls, and of digests shown in
 vain, above which it rises."""
 
 WINDOW = 20
 """Answers after which it moves and counts anew; chosen."""
+
+_PARTS = 10_000
+"""The floor is counted in parts of this size."""
 
 _SHORT_ID = re.compile(r"\b[0-9a-f]{8}\b")
 
@@ -155,7 +155,12 @@ def _records(engine: Engine, who: Principal, receipt: Receipt) -> dict[str, Reco
 def floor_of(engine: Engine, who: Principal) -> float:
     """Return the floor in force for a reader."""
     with engine.db.read(who.owner) as connection:
-        return _read(connection, who.owner).get("floor", round(100 * FLOOR)) / 100
+        return _floor(engine, who, _read(connection, who.owner))
+
+
+def _floor(engine: Engine, who: Principal, counted: Mapping[str, int]) -> float:
+    begins = engine.policies.for_org(who.home.org).digest.possible
+    return counted["floor"] / _PARTS if "floor" in counted else begins
 
 
 def _learn(engine: Engine, who: Principal, receipt: Receipt, *, used: bool) -> None:
@@ -169,20 +174,19 @@ def _learn(engine: Engine, who: Principal, receipt: Receipt, *, used: bool) -> N
         found["used"] = found.get("used", 0) + (shown and used)
         found["in_vain"] = found.get("in_vain", 0) + (shown and not used)
         if found["answers"] >= WINDOW:
-            found["floor"] = _moved(found)
+            found["floor"] = round(_PARTS * _moved(found, _floor(engine, who, found)))
             found |= dict.fromkeys(("answers", "used", "in_vain"), 0)
         rows = [{"owner": who.owner, "name": name, "value": value} for name, value in found.items()]
         connection.run_many(statements.SET_COUNTER, rows)
 
 
-def _moved(found: dict[str, int]) -> int:
-    """Return the next floor, in hundredths."""
-    floor, shown = found.get("floor", round(100 * FLOOR)), found["used"] + found["in_vain"]
-    step = round(100 * STEP)
+def _moved(found: Mapping[str, int], floor: float) -> float:
+    """Return the next floor."""
+    shown = found["used"] + found["in_vain"]
     if shown and found["in_vain"] > MOST_IN_VAIN * shown:
-        return min(floor + step, round(100 * HIGHEST))
+        return max(min(floor * (1 + STEP), HIGHEST), floor)
     if found["used"] < LEAST_USED * found["answers"]:
-        return max(floor - step, round(100 * LOWEST))
+        return min(max(floor * (1 - STEP), LOWEST), floor)
     return floor
 
 

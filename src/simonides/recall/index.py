@@ -446,6 +446,10 @@ class OwnerIndex:
         found *= self.column("scale")
         return found
 
+    def token_ids(self, row: int) -> list[int]:
+        """Return the ids of the tokens of a row."""
+        return _tokens(self._token_ids[row])
+
     def token_vectors(
         self, connection: Connection, owner: str, rows: Sequence[int]
     ) -> list[NDArray[np.int8]]:

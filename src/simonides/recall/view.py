@@ -122,6 +122,11 @@ class View:
             )
         ]
 
+    def token_ids(self, row: int) -> list[int]:
+        """Return the ids of the tokens of a row."""
+        part, at = self.locate(row)
+        return part.token_ids(at)
+
     def holding(self, token: int) -> int:
         """Return how many rows hold a token."""
         return sum(part.holding.get(token, 0) for part in self.parts)

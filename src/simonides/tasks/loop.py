@@ -30,7 +30,7 @@ from simonides.write.judge import Commit, judge
 from simonides.write.remember import remember
 from simonides.write.turn import owner_turn
 
-PUSH_FLOOR, PUSH_ITEMS, PUSH_TOKENS = 0.8, 5, 2_000
+PUSH_ITEMS, PUSH_TOKENS = 5, 2_000
 PULL_ITEMS, INPUT_CHARS = 3, 200
 OPEN, COMPLETE, ABANDONED = "open", "complete", "abandoned"
 
@@ -205,12 +205,12 @@ def _with_shown(state: Working, ids: Sequence[str]) -> dict[str, Any]:
 def _prompt(engine: Engine, who: Principal, state: Working) -> tuple[str, Digest]:
     texts = _texts(engine, who, roots_of(state))
     about = "\n".join(filter(None, (state.goal, state.step)))
-    floor = max(floor_of(engine, who), PUSH_FLOOR)
+    rules = engine.policies.for_org(who.home.org).digest
+    floor = max(floor_of(engine, who), rules.relevant)
     pushed = digest(
         engine, who, about, max_items=PUSH_ITEMS, max_tokens=PUSH_TOKENS, floor=floor,
         shown=[record.id for record in texts.values()],
     )  # fmt: skip
-    rules = engine.policies.for_org(who.home.org).digest
     core = [item for item in pushed.items if item.part == "core"]
     hidden = pushed.receipt.hidden
     if not rules.enabled:  # digests are switched off, constraints are not
