@@ -6,7 +6,7 @@ NOTICE there and scripts/build_encoder.py have origin and recipe.
 
 The table of tokens stays mapped in memory, and only rows in use are widened; the layers (10 MB) are
 widened once, at the first text. Each text is run by itself, so its vectors never depend on the
-others of a call.
+others of a call. If onnxruntime is installed (extra `fast`), it runs the layers in half the time.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 from simonides.models.wordpiece import WordPiece, read_vocabulary
 
 Floats = NDArray[np.float32]
+Runtime = Literal["onnxruntime", "numpy"]
 
 WEIGHTS = Path(__file__).with_name("minilm")
 
@@ -59,10 +61,16 @@ class Encoder:
         model_id: Name, dimensions and the first digits of a digest over the files; vectors under
             different ids must never be compared.
         dimensions: Length of a vector, 128.
+        runtime: What runs the layers. The vectors differ by rounding only.
     """
 
-    def __init__(self) -> None:
-        """Read the manifest (1 KB); the first `encode` loads the weights."""
+    def __init__(self, runtime: Runtime | None = None) -> None:
+        """Read the manifest (1 KB); the first `encode` loads the weights.
+
+        Args:
+            runtime: Default: onnxruntime if it is installed, else numpy.
+        """
+        self.runtime: Runtime = runtime or ("onnxruntime" if find_spec("onnxruntime") else "numpy")
         manifest = json.loads((WEIGHTS / "manifest.json").read_text(encoding="utf-8"))
         self.dimensions: int = manifest["dimensions"]
         content = json.dumps([REVISION, sorted(manifest["files"].items())]).encode()
@@ -75,7 +83,7 @@ class Encoder:
         Only the first 256 tokens of a text count. A text without tokens gives zeros.
         """
         found = np.zeros((len(texts), self.dimensions), np.float32)
-        network = _network(self.model_id)
+        network = _network(self.model_id, self.runtime)
         for row, text in zip(found, texts, strict=True):
             _, states = network.hidden(text)
             if len(states):
@@ -88,11 +96,11 @@ class Encoder:
         _one_thread.after_fork()
 
 
-@lru_cache(maxsize=1)
-def _network(model_id: str) -> Network:
+@lru_cache(maxsize=2)
+def _network(model_id: str, runtime: Runtime) -> Network:
     """Return the network, loaded once for all encoders of a process."""
     del model_id  # the key of the cache: the files may have been replaced
-    return Network(WEIGHTS)
+    return Network(WEIGHTS, runtime)
 
 
 class Network:
@@ -104,7 +112,7 @@ class Network:
         counts: Which ids of the vocabulary have a letter or a digit.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, runtime: Runtime = "numpy") -> None:
         """Load the files of `scripts/build_encoder.py`."""
         self._pieces = WordPiece(read_vocabulary(directory))
         mapped = np.load(directory / "table.npy", mmap_mode="r", allow_pickle=False)
@@ -118,6 +126,13 @@ class Network:
                     cells = np.ascontiguousarray(wide.T)
                 self._weights[name] = cells
         self._layers = sum(name.endswith(".attend") for name in self._weights)
+        self._session = None
+        if runtime == "onnxruntime":
+            from simonides.models.onnx import session_of
+
+            self._session = session_of(self._weights, self._layers)
+            kept = {name: each for name, each in self._weights.items() if not name[0].isdigit()}
+            self._weights = kept
         with np.load(directory / "axes.npz", allow_pickle=False) as held:
             self.mean, self.axes, self.counts = held["mean"], held["axes"], held["counts"]
 
@@ -126,7 +141,7 @@ class Network:
         ids = np.array(self._pieces.encode(text[:MAX_CHARS])[:MAX_TOKENS], np.int64)
         if not len(ids):
             return ids, np.zeros((0, len(self.mean)), np.float32)
-        with _one_thread():
+        with nullcontext() if self._session else _one_thread():
             pieces = [self._states(ids[at : at + PIECE]) for at in range(0, len(ids), PIECE)]
         return ids, np.concatenate(pieces)
 
@@ -135,6 +150,8 @@ class Network:
         ids = np.concatenate(([CLS], ids, [SEP]))
         x = self._table[ids] * w["table.steps"][ids][:, None] + w["positions"][: len(ids)]
         x = _normed(x, w["norm.gain"], w["norm.bias"])
+        if self._session:
+            return self._session(x)[1:-1]
         for n in range(self._layers):
             joint = x @ w[f"{n}.attend"] + w[f"{n}.attend.bias"]
             q, k, v = joint.reshape(len(ids), 3, HEADS, -1).transpose(1, 2, 0, 3)

@@ -7,7 +7,7 @@ since 2020, and the process may have an old one for another library's sake.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import onnxruntime
@@ -23,6 +23,9 @@ FUSED = "com.microsoft"
 FLOAT32 = 1
 """An element type of TensorProto."""
 
+EXTERNAL = 1
+"""A location of TensorProto: the cells are not part of the model."""
+
 FLOAT, INT = 1, 2
 """Types of AttributeProto."""
 
@@ -31,12 +34,21 @@ def session_of(weights: Mapping[str, Floats], layers: int) -> Callable[[Floats],
     """Return the transformer's layers as a function; many threads may call it.
 
     It takes the tokens' embeddings after the first norm and returns their last hidden states, both
-    of shape (tokens, width). It keeps a copy of the weights and runs in the calling thread.
+    of shape (tokens, width). It has its own copy of the weights and runs in the calling thread.
     """
+    of_layers = {
+        name: cells
+        for name, cells in weights.items()
+        if name[0].isdigit() and not name.endswith(".steps")
+    }
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_mem_pattern = False  # it would keep a plan for each number of tokens
-    model = _model(weights, layers)
+    # Nothing is left to fuse, and the attempt takes memory.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    values = [onnxruntime.OrtValue.ortvalue_from_numpy(cells) for cells in of_layers.values()]
+    options.add_external_initializers(list(of_layers), values)
+    model = _model(of_layers, layers)
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
     def states(x: Floats) -> Floats:
@@ -47,7 +59,7 @@ def session_of(weights: Mapping[str, Floats], layers: int) -> Callable[[Floats],
 
 
 def _model(weights: Mapping[str, Floats], layers: int) -> bytes:
-    """Return a ModelProto."""
+    """Return a ModelProto without the cells of the weights."""
     nodes: list[bytes] = []
     x, of_norm = "x", {"epsilon": float(EPSILON)}
     for n in range(layers):
@@ -63,9 +75,8 @@ def _model(weights: Mapping[str, Floats], layers: int) -> bytes:
         names = [x, f"{n}.narrowed", f"{n}.last.gain", f"{n}.last.bias", f"{n}.narrow.bias"]
         x = f"{n}.states"
         nodes.append(_node("SkipLayerNormalization", names, x, **of_norm))
-    used = {name: cells for name, cells in weights.items() if name[0].isdigit()}
-    tensors = (_tensor(*each) for each in used.items() if not each[0].endswith(".steps"))
-    width = len(weights["norm.gain"])
+    tensors = (_tensor(name, cells.shape) for name, cells in weights.items())
+    width = len(weights["0.attend"])
     ends = _rows(11, "x", width), _rows(12, x, width)
     graph = _message(7, *nodes, _field(2, "layers"), *tensors, *ends)
     domains = ("", OPSET), (FUSED, 1)
@@ -86,11 +97,11 @@ def _node(operator: str, inputs: list[str], output: str, **attributes: float) ->
     return _message(1, *names, _field(2, output), _field(4, operator), *given, _field(7, domain))
 
 
-def _tensor(name: str, cells: Floats) -> bytes:
-    """Return an initializer of GraphProto."""
-    shape = (_field(1, size) for size in cells.shape)
-    raw = cells.astype("<f4", copy=False).tobytes()
-    return _message(5, *shape, _field(2, FLOAT32), _field(8, name), _field(9, raw))
+def _tensor(name: str, shape: Sequence[int]) -> bytes:
+    """Return an initializer of GraphProto whose cells the options of the session give."""
+    sizes = (_field(1, size) for size in shape)
+    place = _message(13, _field(1, "location"), _field(2, "memory"))
+    return _message(5, *sizes, _field(2, FLOAT32), _field(8, name), place, _field(14, EXTERNAL))
 
 
 def _rows(number: int, name: str, width: int) -> bytes:
