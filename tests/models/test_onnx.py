@@ -97,18 +97,33 @@ def test_threads_get_the_same_bytes():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_process_encodes():
+def test_a_process_forked_while_threads_encode_can_encode():
     program = """
-import os
+import os, signal, threading
 from simonides.models import Encoder
-encoder = Encoder("onnxruntime")
+
+encoder, done = Encoder("onnxruntime"), threading.Event()
 before = encoder.encode(["tea"]).tobytes()
-child = os.fork()
-if not child:
-    os._exit(encoder.encode(["tea"]).tobytes() != before)
-raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+def encode():
+    while not done.is_set():
+        encoder.encode(["Her sister will come for dinner on Friday."])
+
+threads = [threading.Thread(target=encode) for _ in range(4)]
+for thread in threads:
+    thread.start()
+failed = []
+for _ in range(30):
+    child = os.fork()
+    if not child:
+        signal.alarm(20)  # ends a child that waits for a lock
+        encoder.after_fork()
+        os._exit(encoder.encode(["tea"]).tobytes() != before)
+    failed.append(os.waitpid(child, 0)[1])
+done.set()
+raise SystemExit(any(failed))
 """
-    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=120)
 
 
 def test_an_encoder_loads_no_runtime_before_the_first_text():

@@ -44,6 +44,8 @@ def session_of(weights: Mapping[str, Floats], layers: int) -> Callable[[Floats],
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_mem_pattern = False  # it would keep a plan for each number of tokens
+    # A fork while another thread holds the lock of the arena would leave it locked in the child.
+    options.enable_cpu_mem_arena = False
     # Nothing is left to fuse, and the attempt takes memory.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     values = [onnxruntime.OrtValue.ortvalue_from_numpy(cells) for cells in of_layers.values()]
