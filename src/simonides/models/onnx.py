@@ -1,8 +1,8 @@
 """The encoder's layers in onnxruntime: the same weights, and the same vectors but for rounding.
 
 The model is written here byte by byte, as a protocol buffer after onnx.proto, so that the package
-`onnx` is not needed. The fused operators are those of onnxruntime's own domain: releases have them
-since 2020, and the process may have an old one for another library's sake.
+`onnx` is not needed. The fused operators are those of onnxruntime's own domain: an old release, such
+as 1.19 of 2024, has them too, and another library may ask for an old one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import onnxruntime
 from simonides.models.encoder import EPSILON, HEADS, Floats
 
 IR_VERSION, OPSET = 8, 17
-"""Of 2022; onnxruntime 1.12 reads them."""
+"""Of 2022, so that old releases read them."""
 
 FUSED = "com.microsoft"
 """The domain of onnxruntime's own operators."""
