@@ -147,13 +147,16 @@ def test_a_fork_waits_for_runs_and_runs_wait_for_a_fork():
         forking = pool.submit(fork)
         wait_until(lambda: forks._forks == 1)
         second = pool.submit(run)
-        assert forks._runs == 1
-        may_end.set()
-        first.result(20)
-        forking.result(20)
-        assert forks._runs == 0
-        forked.clear()
-        forks.after_in_parent()
+        try:
+            assert forks._runs == 1
+            may_end.set()
+            first.result(20)
+            forking.result(20)
+            assert forks._runs == 0
+            forked.clear()
+        finally:
+            may_end.set()
+            forks.after_in_parent()
         second.result(20)
 
 
