@@ -585,6 +585,7 @@ def status(engine: Engine, who: Principal) -> dict[str, Any]:
         "events": 0 if state is None else state[2], "mode": engine.settings.mode,
         "backend": engine.db.backend, "location": engine.db.location,
         "embedder": engine.indexes.embedder,
+        "runtime": getattr(engine.embedder, "runtime", None),
         "without_vector": 0 if engine.embedder is None else waiting,
         "reranker": None if engine.reranker is None else type(engine.reranker).__name__,
         "policy": engine.policies.for_org(who.home.org).version,
