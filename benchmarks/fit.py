@@ -28,7 +28,10 @@ from benchmarks.harness import SimonidesAdapter
 
 import simonides
 from simonides.models import Encoder
+from simonides.recall.question import Form
+from simonides.recall.rank import CLOSER, PLAIN
 from simonides.recall.recall import _ranking, _read, ask_of
+from simonides.recall.relevance import measure
 from simonides.testing import ManualClock
 
 SETS = ("everyday", "locomo", "realtalk", "beam_100k", "realmem")
@@ -105,7 +108,7 @@ def everyday(folder: Path, encoder: CachedEncoder) -> Iterator[list[Question]]:
         with person_store(person.name, corpus, encoder) as (store, memory):
             clock = store._engine.clock
             text = {row["item_id"]: row["text"] for row in corpus}
-            known = {id_of(each): each.content for each in everything(memory)}
+            known = contents(memory)
             when = max(datetime.fromisoformat(each["question_date"]) for each in queries)
             clock.set(when.replace(tzinfo=UTC))
             yield [
@@ -156,7 +159,7 @@ def told(rows: Sequence[Any], asked: Mapping[str, Any], encoder: CachedEncoder) 
             clock.set(at)
             memory.session(row["session_id"].replace("/", "_")).add(row["text"], at=at)
         text = {row["item_id"]: row["text"] for row in rows}
-        known = {id_of(each): each.content for each in everything(memory)}
+        known = contents(memory)
         gold, old = (
             {text[id] for id in asked.get(name) or () if id in text}
             for name in ("evidence_item_ids", "old_item_ids")
@@ -197,6 +200,16 @@ def everything(memory: simonides.Memory) -> Iterator[Any]:
             return
 
 
+def contents(memory: simonides.Memory) -> dict[bytes, str]:
+    """Return the text of each memory; of a fact, that of the turn that taught it."""
+    records = list(everything(memory))
+    text = {each.id: each.content for each in records}
+    return {
+        id_of(each): next((text[id] for id in each.parents if id in text), each.content)
+        for each in records
+    }
+
+
 def id_of(record: Any) -> bytes:
     return bytes.fromhex(record.id.replace("-", ""))
 
@@ -225,6 +238,7 @@ def evidence(
             "turn": part.column("turn")[rows], "size": len(ranking.view),
             "form": query.question.form.value, "evidence": dict(ranking._closer),
             "least": ranking._least, "content": ranking._content,
+            "has_tokens": bool(query.tokens),
         }  # fmt: skip
 
     with engine.db.read(who.owner) as connection:
@@ -329,6 +343,72 @@ def rank(sets: Sets) -> None:
 # -- relevance ------------------------------------------------------------------------------------
 
 
+SHOWN = 12
+"""First rows of a ranking that are fitted: as many as a digest asks for."""
+
+
+def relevance(sets: Sets) -> None:
+    """Fit with the weights that `recall/rank.py` has now."""
+    rows: list[tuple[str, int, Question, np.ndarray, np.ndarray]] = []
+    for name, talks in sets.items():
+        for number, talk in enumerate(talks):
+            for asked in talk:
+                if name == "locomo" and asked["abstain"]:
+                    continue  # their evidence is that of another speaker
+                found = asked["evidence"]
+                weights = (CLOSER if asked["has_tokens"] else PLAIN)[Form(asked["form"])]
+                score = np.sum([w * found[n] for n, w in weights.items() if n in found], axis=0)
+                first = np.argsort(-score, kind="stable")[:SHOWN]
+                measured = measure(found, score, asked["least"], asked["content"], asked["size"])
+                bears = asked["gold"] | asked["old"]
+                rows.append((name, number % FOLDS, asked, measured[first], bears[first]))
+    x, y = np.concatenate([row[3] for row in rows]), np.concatenate([row[4] for row in rows])
+    lengths = [len(row[4]) for row in rows]
+    of_set = np.repeat([row[0] for row in rows], lengths)
+    fold = np.repeat([row[1] for row in rows], lengths)
+    share = np.ones(len(y))
+    for name in sets:
+        share[of_set == name] = 1.0 / max(np.count_nonzero(of_set == name), 1)
+    held = np.zeros(len(y))
+    for each in range(FOLDS):
+        train = fold != each
+        w, constant = logistic_fit(x[train], y[train], share[train])
+        held[fold == each] = 1 / (1 + np.exp(-(x[fold == each] @ w + constant)))
+    for name in sets:
+        mine = of_set == name
+        bins = np.digitize(held[mine], [0.02, 0.05, 0.08, 0.12, 0.2, 0.3, 0.4, 0.6, 0.8])
+        said = [(held[mine][bins == b].mean(), y[mine][bins == b].mean()) for b in set(bins)]
+        print(f"  {name:10} said>was", " ".join(f"{a:.2f}>{b:.2f}" for a, b in said))
+    starts = np.cumsum([0, *lengths])
+    for least, possible in ((0.0, 0.03), (0.12, 0.03), (0.12, 0.05), (0.12, 0.08), (0.2, 0.05)):
+        print(f"  none below {least}, lines from {possible}:")
+        for name in sets:
+            print(f"    {name:10}", curve(name, rows, starts, held, least, possible))
+    w, constant = logistic_fit(x, y, share)
+    print("CONSTANT", round(constant, 2), "WEIGHTS", np.round(w, 2).tolist())
+
+
+def curve(
+    name: str, rows: Sequence[Any], starts: Any, held: Any, least: float, possible: float
+) -> str:
+    """Return the evidence shown, that among the first five, the lines, and lines for nothing."""
+    shown, first, lines_shown, in_vain = [], [], [], []
+    for number, (of_set, _, asked, _, bears) in enumerate(rows):
+        if of_set != name:
+            continue
+        sure = held[starts[number] : starts[number + 1]]
+        order = np.argsort(-sure, kind="stable")[:5]
+        order = order[sure[order] >= possible] if sure.max(initial=0.0) >= least else order[:0]
+        if asked["abstain"]:
+            in_vain.append(len(order))
+        elif asked["gold"].any():
+            shown.append(bears[order].sum() / asked["gold_count"])
+            first.append(bears[:5].sum() / asked["gold_count"])
+            lines_shown.append(len(order))
+    return (f"shown {np.mean(shown):.3f} of the first five's {np.mean(first):.3f}, lines "
+            f"{np.mean(lines_shown):.2f}, for nothing {np.mean(in_vain or [0]):.2f}")  # fmt: skip
+
+
 def logistic_fit(x: np.ndarray, y: np.ndarray, weight: Any = None) -> tuple[np.ndarray, float]:
     """Return weights and constant of a logistic regression on standardised columns."""
     from scipy.optimize import minimize
@@ -352,8 +432,8 @@ def logistic_fit(x: np.ndarray, y: np.ndarray, weight: Any = None) -> tuple[np.n
 # -- the command -----------------------------------------------------------------------------------
 
 
-def read_sets(out: Path) -> dict[str, list[list[Question]]]:
-    paths = [out / f"{name}.pkl" for name in SETS]
+def read_sets(out: Path, names: Sequence[str] = SETS) -> dict[str, list[list[Question]]]:
+    paths = [out / f"{name}.pkl" for name in names]
     return {path.stem: pickle.loads(path.read_bytes()) for path in paths if path.exists()}
 
 
@@ -365,6 +445,10 @@ def main() -> None:
         for name in names or SETS:
             collect(Path(data), Path(out), name, encoder)
             encoder.close()
+    elif work == "relevance":
+        relevance(
+            read_sets(Path(given[0]), ("everyday", "small", "locomo", "realtalk", "beam_100k"))
+        )
     else:
         rank(defaultdict(list, read_sets(Path(given[0]))))
 

@@ -277,7 +277,8 @@ class Ranking:
             self._sum[rest] = first[rest] - first[rest].max() + closer.min()
         self._sum[rows] = closer
         if len(rows):
-            self._bearing = bearing(measure(self._closer, closer, best, content, len(view)))
+            found = measure(self._closer, closer, self._least, self._content, len(view))
+            self._bearing = bearing(found)
 
     def _relevance(self, rows: Ints) -> Floats:
         place = self._place[rows]

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from simonides.recall.index import Bools, Floats
+from simonides.recall.index import Floats
 
 CONSTANT = -2.76
 WEIGHTS = np.array((1.69, 0.55, 0.44, -0.82, 0.47, 0.53, -0.16, -0.10), np.float32)
@@ -24,28 +24,27 @@ LEAD_AT = 10
 
 
 def measure(
-    evidence: Mapping[str, Floats], score: Floats, best: Floats, content: Bools, size: int
+    evidence: Mapping[str, Floats], score: Floats, least: Floats, content: int, size: int
 ) -> Floats:
     """Return what decides on the relevance of rows, shape (rows, 8).
 
     These are: what the row's window covers, its cosine, its share of the words, its score behind
-    the best, the best row's lead before the tenth, the least that it covers of a content word, the
-    logarithm of the number of rows, and of that of content words.
+    the best, the best row's lead before the tenth, the least that it covers of a content word, and
+    the logarithms of the numbers of rows and of content words.
 
     Args:
         evidence: Of the rows, by name.
         score: Their scores.
-        best: What they cover of each token of the query, shape (rows, tokens).
-        content: Which tokens are words that say something.
+        least: The least that they cover of a content word.
+        content: How many tokens of the query are content words: words that say something.
         size: How many rows the store has.
     """
-    some = best[:, content] if content.any() else best
     ranked = np.sort(score)[::-1]
     lead = ranked[0] - ranked[min(LEAD_AT, len(score)) - 1]
     every = np.ones(len(score), np.float32)
     columns = (
         evidence["window"], evidence["whole"], evidence["words"], ranked[0] - score, lead * every,
-        some.min(axis=1), math.log(size) * every, math.log(max(int(content.sum()), 1)) * every,
+        least, math.log(size) * every, math.log(max(content, 1)) * every,
     )  # fmt: skip
     return np.stack(columns, axis=1).astype(np.float32)
 
