@@ -149,7 +149,7 @@ NAMES = [side.__name__ for side in (Simonides, LangGraph, Chroma)]
 
 @contextmanager
 def opened(
-    root: str, encoder: CachedEncoder, *, clock: ManualClock | None = None, wal: bool = False
+    root: str, encoder: CachedEncoder, clock: ManualClock | None = None, *, wal: bool = False
 ) -> Iterator[list]:
     """Give the sides, each with a folder of its name under the root; close them at the end."""
     folders = [Path(root) / name for name in NAMES]
@@ -165,7 +165,8 @@ def opened(
 
 def show(name: str, figures: Sequence[float], unit: str) -> None:
     ratios = "  ".join(f"{figures[0] / other:5.2f}" for other in figures[1:])
-    print(f"{name:<16}", *(f"{each:10.3f}" for each in figures), f"{unit:<5}  ratios {ratios}")
+    line = " ".join(f"{each:10.3f}" for each in figures)
+    print(f"{name:<16} {line} {unit:<5}  ratios {ratios}", flush=True)
 
 
 def compare(name: str, rounds: Sequence, sides: Sequence, verb: str) -> list[float]:
@@ -233,10 +234,7 @@ def quality(encoder: CachedEncoder, people: Path) -> list[float]:
         corpus, queries = (rows(person / f"{kind}.jsonl") for kind in ("corpus", "queries"))
         said = {row["item_id"]: row for row in corpus if row["speaker"] == "user"}
         clock = ManualClock(when(corpus[0]["timestamp"]))
-        with (
-            tempfile.TemporaryDirectory(dir=".") as root,
-            opened(root, encoder, clock=clock) as sides,
-        ):
+        with tempfile.TemporaryDirectory(dir=".") as root, opened(root, encoder, clock) as sides:
             for row in said.values():
                 clock.set(when(row["timestamp"]))
                 for side in sides:
