@@ -5,7 +5,7 @@
     python -m benchmarks.peer --wal                # LangGraph's store in WAL mode
     python -m benchmarks.peer --everyday FOLDER --picture quality.png
 
-It needs `pip install --group bench` and a Python whose sqlite3 loads extensions, such as Debian's.
+It needs `pip install . --group bench` and a Python whose sqlite3 loads extensions, such as Debian's.
 Each side encodes every timed text and every timed question itself. The memories that fill a store
 are encoded once for all sides. simonides and LangGraph commit with synchronous=FULL; Chroma runs
 as it comes, without telemetry. simonides keeps more memories than its default quota, because the
