@@ -5,11 +5,11 @@
     python -m benchmarks.peer --wal                # LangGraph's store in WAL mode
     python -m benchmarks.peer --everyday FOLDER --picture quality.png
 
-It needs `pip install . --group bench` and a Python whose sqlite3 loads extensions, such as Debian's.
-Each side encodes every timed text and every timed question itself. The memories that fill a store
-are encoded once for all sides. simonides and LangGraph commit with synchronous=FULL; Chroma runs
-as it comes, without telemetry. simonides keeps more memories than its default quota, because the
-others have none. It judges, screens, compares, versions and audits each write.
+It needs `pip install . --group bench` and a Python whose sqlite3 loads extensions, as Debian's
+does. Each side encodes every timed text and every timed question itself. The memories that fill a
+store are encoded once for all sides. simonides and LangGraph commit with synchronous=FULL. Chroma
+runs as it comes, without telemetry. simonides keeps more memories than its default quota, because
+the others have none. It judges, screens, compares, versions and audits each write.
 
 Each owner has a namespace in LangGraph and a collection in Chroma. Chroma's cookbook lists a
 collection for each user among its strategies for several users; its guide to performance finds
@@ -261,13 +261,13 @@ def draw(recall: list[float], right: list[float], picture: Path) -> None:
     figure = Figure(figsize=(6, 4))
     axis = figure.subplots()
     for name, x, y in zip(NAMES, recall, right, strict=True):
-        axis.scatter(x, y, s=60)
-        axis.annotate(name, (x, y), xytext=(8, 4), textcoords="offset points")
+        axis.scatter(x, y, s=60, label=name)
     axis.set_xlim(0, max(recall) * 1.3)
     axis.set_ylim(0, 1)
     axis.set_xlabel("median recall at 1,000 memories, question encoded, ms")
     axis.set_ylabel("R@5, everyday questions")
     axis.grid(visible=True, alpha=0.3)
+    axis.legend(loc="lower left")
     figure.tight_layout()
     figure.savefig(picture, dpi=120)
 
