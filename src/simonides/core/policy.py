@@ -320,8 +320,8 @@ class DigestRules(Section):
 
     enabled: bool = True
     lines: Few = 5
-    least: Share = 0.12
-    possible: Share = 0.05
+    least: Share = 0.08
+    possible: Share = 0.04
     relevant: Share = 0.2
     sensitivities: tuple[Sensitivity, ...] = (Sensitivity.PUBLIC, Sensitivity.PRIVATE)
     core: Budget = Budget(items=6, chars=900)

@@ -108,7 +108,7 @@ def digest(
     choice, least = Choice(rules, max_items, max_chars, max_tokens, engine.tokens), 0.0
     if about is not None and not _is_sum(about):
         options = {"filter": filter, "kinds": kinds, "scopes": scopes}
-        hits = recall(engine, who, about, limit=FOUND, facts_first=False, **options)
+        hits = recall(engine, who, about, limit=FOUND, **options)
         least = floor_of(engine, who) if floor is None else floor
         standing_ids = {id for item in core for id in item.ids}
         pinned = standing_ids if has_core else standing_ids.intersection(shown)

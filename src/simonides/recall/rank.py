@@ -27,21 +27,22 @@ from simonides.recall.view import View
 Weights = Mapping[Form, Mapping[str, float]]
 
 _QUESTION = {
-    "whole": 4.6, "window": 10.2, "session": 5.3, "words": 2.3, "speaker": 2.6, "date": 2.2,
-    "time": 1.3, "own": 1.3, "length": 1.4,
+    "whole": 4.2, "window": 11.0, "session": 5.6, "words": 3.0, "speaker": 1.9, "date": 3.6,
+    "time": 1.9, "own": 1.6, "length": 2.9,
 }  # fmt: skip
-_MESSAGE = {
-    "whole": 0.9, "session": 13.6, "words": 2.1, "opening": 2.4, "recency": 0.3,
-    "session_whole": 5.3,
+_MESSAGE = {"session": 12.8, "words": 3.3, "opening": 2.7, "recency": 1.4, "session_whole": 6.6}
+_PLAIN_QUESTION = {
+    "whole": 10.0, "window": 4.1, "session": 1.9, "words": 1.5, "speaker": 1.9, "date": 3.5,
+    "time": 2.1, "own": 1.6, "length": 3.7,
 }  # fmt: skip
-_PLAIN_QUESTION = _QUESTION
-_PLAIN_MESSAGE = _MESSAGE
+_PLAIN_MESSAGE = {
+    "session": 5.6, "words": 2.0, "opening": 2.6, "recency": 1.4, "session_whole": 9.1,
+}  # fmt: skip
 _FIRST_QUESTION = {
-    "whole": 9.8, "words": 5.4, "speaker": 3.2, "date": 2.3, "time": 1.5, "own": 1.3, "length": 1.8,
+    "whole": 10.3, "words": 6.0, "speaker": 2.2, "date": 3.7, "time": 2.0, "own": 1.6,
+    "length": 3.7,
 }  # fmt: skip
-_FIRST_MESSAGE = {
-    "whole": 6.0, "words": 4.0, "opening": 2.4, "recency": 0.3, "session_whole": 5.3,
-}  # fmt: skip
+_FIRST_MESSAGE = {"words": 4.6, "opening": 2.7, "recency": 1.6, "session_whole": 12.5}
 
 
 def _by_form(question: Mapping[str, float], message: Mapping[str, float]) -> Weights:
@@ -52,7 +53,7 @@ FIRST = _by_form(_FIRST_QUESTION, _FIRST_MESSAGE)
 CLOSER = _by_form(_QUESTION, _MESSAGE)
 PLAIN = _by_form(_PLAIN_QUESTION, _PLAIN_MESSAGE)
 """Log-odds per unit of evidence: softmax regressions on the development questions of five sets in
-equal shares (`benchmarks/fit.py`), of the first stage, of the second, and of the second where words
+equal shares (`benchmarks/fit.py`): of the first stage, of the second, and of the second where words
 stand in for the vectors of tokens. What asks or orders is a question; a turn of a running talk is a
 message."""
 

@@ -151,16 +151,13 @@ def ask_of(
     )  # fmt: skip
 
 
-def recall(
-    engine: Engine, who: Principal, /, query: str, *, facts_first: bool = True, **options: Any
-) -> Recall:
+def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Recall:
     """Return the memories that serve a query, best first, each with its reasons.
 
     Args:
         engine: The store.
         who: The reader.
         query: The text.
-        facts_first: Whether a fact stands before the turn that it was learned from.
         options: As for `ask_of`.
 
     Raises:
@@ -185,7 +182,7 @@ def recall(
     if engine.embedder is not None and waiting:
         degraded = [*degraded, "vector_partly"]
         engine.worker.embed(reach.owner for reach in ask.reach)
-    hits = _facts_first(hits) if facts_first else hits
+    hits = _repeats_last(hits)
     if engine.reranker is not None and not ask.is_past:
         hits, failed = _reranked(engine, ask.query, hits)
         degraded = [*degraded, *failed]
@@ -482,19 +479,17 @@ def _take(
     return hits[: ask.limit]
 
 
-def _facts_first(hits: list[Hit]) -> list[Hit]:
-    """Put a fact before the turn that it was learned from, with the turn's score."""
-    ordered: dict[str, Hit] = {}
-    taught = {
-        turn: hit for hit in hits if hit.record.category != SUMMARY for turn in hit.record.parents
-    }
+def _repeats_last(hits: list[Hit]) -> list[Hit]:
+    """Put what turns say that are found, too, behind the others: their facts and summaries."""
+    found = {hit.id for hit in hits}
+    first: list[Hit] = []
+    last: list[Hit] = []
     for hit in hits:
-        fact = taught.get(hit.id)
-        if fact is not None and fact.id not in ordered:
-            best = {"score": hit.score, "relevance": max(fact.relevance, hit.relevance)}
-            ordered[fact.id] = fact.model_copy(update=best)
-        ordered.setdefault(hit.id, hit)
-    return list(ordered.values())
+        is_quoted = hit.record.quote or hit.record.category == SUMMARY
+        repeats = is_quoted and found.intersection(hit.record.parents)
+        (last if repeats else first).append(hit)
+    least = first[-1].score if first else 0.0
+    return [*first, *(hit.model_copy(update={"score": min(hit.score, least)}) for hit in last)]
 
 
 def _reranked(engine: Engine, query: str, hits: list[Hit]) -> tuple[list[Hit], list[str]]:

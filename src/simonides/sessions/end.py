@@ -277,10 +277,10 @@ class Ending:
             text, quoted = f"{text.splitlines()[0]}\n{self._by_model}", told[-MOST_PARENTS:]
         if not text:
             return self._nothing
-        now = self._engine.clock.now_ms()
+        last = max(turn["valid_from"] or turn["created_at"] for turn in told)
         draft = Draft(
             text, category=SUMMARY, kind="episodic", source=Source.AGENT_INFERRED.value,
-            valid_from=to_datetime(now), valid_to=to_datetime(now + SUMMARY_DAYS * DAY_MS),
+            valid_from=to_datetime(last), valid_to=to_datetime(last + SUMMARY_DAYS * DAY_MS),
             parents=tuple(id_text(turn["id"]) for turn in quoted), origin="summary",
         )  # fmt: skip
         # It quotes turns that were screened; it can be no rule, whatever it quotes.
