@@ -159,12 +159,14 @@ BRAND = [
 ]
 
 
+@pytest.mark.real_encoder
 def test_the_last_word_on_a_brand_is_in_force(store, clock):
     found = lines(say(store, clock, *BRAND).digest("What do I think of Velox sports cars?"))
     assert [text in found[0] for text in BRAND] == [False, False, True]
     assert all("earlier]" in line for line in found[1:])
 
 
+@pytest.mark.real_encoder
 def test_the_last_word_on_a_brand_is_in_force_when_remembered(store, clock):
     memory = store.memory(user="ana")
     for text in BRAND:
@@ -184,6 +186,7 @@ def test_a_free_statement_is_corrected_soon_after_it(store):
     assert place(found, "I meant Hull") < place(found, "earlier] User: We're meeting")
 
 
+@pytest.mark.real_encoder
 @pytest.mark.parametrize(
     ("key", "value", "new", "question"),
     [

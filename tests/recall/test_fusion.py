@@ -25,9 +25,8 @@ def test_each_mode_finds_the_answer_and_names_its_parts(fusion):
     assert all(0 <= hit.score <= 1 and 0 <= hit.relevance <= 1 for hit in hits)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     expected = {"weighted": {"vector", "keyword", "recency", "importance"}}
-    known = (
-        {"vector", "keyword"} if fusion in ("rrf", "hybrid") else expected.get(fusion, {"cover"})
-    )
+    fused = {"vector", "keyword"} if fusion in ("rrf", "hybrid") else {"window", "words"}
+    known = expected.get(fusion, fused)
     assert known <= set(hits[0].why)
 
 

@@ -5,16 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simonides import Settings
 from simonides.recall.index import OwnerIndex, analysed, quantise
+from simonides.recall.interaction import Token
 from simonides.recall.question import read_question
-from simonides.recall.signals import gather
+from simonides.recall.rank import Query, Ranking
 from simonides.recall.view import View
 from simonides.storage.rows import MemoryRow
 from simonides.storage.statements import INDEXED
 from simonides.testing import ManualClock
 from simonides.text.analyse import query_terms
 
-WORDS = "red blue green tea coffee garden music train seat hotel".split()
+WORDS = "red blue green tea coffee garden music train seat hotel milk".split()
 
 
 def entry(number: int, words: list[str], session: str = "", position: int = 0) -> MemoryRow:
@@ -27,24 +29,42 @@ def entry(number: int, words: list[str], session: str = "", position: int = 0) -
         "id": number.to_bytes(16, "big"), "kind": "semantic", "source": "user_stated",
         "category": "turn" if session else "fact", "fingerprint": found.fingerprint,
         "terms": " ".join(found.terms), "marks": found.marks, "vector": cells[0].tobytes(),
-        "scale": float(scale[0]), "session": session or None,
+        "scale": float(scale[0]),
+        "token_ids": np.array(sorted({WORDS.index(w) for w in words}), "<u2").tobytes(),
+        "session": session or None,
         "position": position if session else None, "created_at": number * 1000,
         "updated_at": number * 1000, "importance": "normal", "confidence": 1.0, "status": "active",
     }  # fmt: skip
 
 
-def evidence(indexes: list[OwnerIndex], text: str) -> dict[bytes, dict[str, float]]:
-    """Return all evidence of a query by id, rounded."""
+def token_vectors(ids: list[int]) -> np.ndarray:
+    """Return a fixed vector for each token."""
+    rows = [np.random.default_rng(1_000 + id).normal(size=8) for id in ids]
+    return np.array([np.rint(127 * row / np.linalg.norm(row)) for row in rows], np.int8)
+
+
+def evidence(indexes: list[OwnerIndex], text: str) -> dict[bytes, tuple[float, ...]]:
+    """Return score, relevance and reasons of every row for a query by id, rounded."""
     view = View([f"/{n}" for n in range(len(indexes))], indexes)
     vector = np.ones(8, np.float32) / np.float32(8**0.5)
     question = read_question(text, ManualClock().now.date())
-    signals = gather(view, query_terms(text), vector, question)
-    live = np.flatnonzero(view.column("live")).tolist()
+    words = [word for word in WORDS if word in text]
+    tokens = [Token(WORDS.index(word), word, frozenset([word])) for word in words]
+    vectors = token_vectors([token.id for token in tokens])
+    query = Query(query_terms(text), vector, tokens, vectors, question)
+    ranking = Ranking(
+        view, query, view.column("live"), now=0, settings=Settings(),
+        tokens=lambda rows: [token_vectors(view.token_ids(row)) for row in rows.tolist()],
+    )  # fmt: skip
+    found = ranking.best(0, len(ranking))
+    assert len(found) == len(view)
     return {
-        view.owner_and_id(row)[1]: {
-            name: round(float(values[row]), 4) for name, values in signals.evidence.items()
-        }
-        for row in live
+        each.id: (
+            round(each.score, 4),
+            round(each.relevance, 4),
+            *np.round([*each.why.values()], 3),
+        )
+        for each in found
     }
 
 

@@ -28,14 +28,46 @@ def memory():
         yield memory
 
 
-def test_a_question_in_the_first_person_prefers_the_first_turn_of_a_session(memory):
-    first, second = memory.recall("What is my budget for the party?", limit=2)
+def test_a_turn_of_a_talk_prefers_the_first_turn_of_a_session(memory):
+    first, second = memory.recall("Great. Let's go on with the budget for the party!", limit=2)
     assert [first.record.position, second.record.position] == [0, 4]
     assert first.why["opening"] > 0
     assert "opening" not in second.why
 
 
-def test_another_question_does_not_prefer_the_first_turn_of_a_session(memory):
+def test_a_question_does_not_prefer_the_first_turn_of_a_session(memory):
     hits = memory.recall("What is the budget for the party?", limit=6)
     assert len(hits) == 6
     assert not any("opening" in hit.why for hit in hits)
+
+
+@pytest.mark.real_encoder
+def test_a_turn_is_found_by_the_turn_next_to_it():
+    with simonides.open(":memory:") as store:
+        memory = store.memory(user="ana")
+        talk = memory.session("one")
+        talk.add("What did the vet say about the rabbit?")
+        talk.add({"role": "assistant", "content": "Two drops in each eye, mornings."})
+        for place in ("Rome", "Oslo", "Bergen", "Kyoto"):
+            memory.session(place).add(f"The train from {place} leaves at ten.")
+        found = memory.recall("What is wrong with the rabbit, what did the vet prescribe?", limit=2)
+        assert "Two drops" in found[1].content
+        assert found[1].why["window"] > found[1].why.get("words", 0.0)
+
+
+def test_a_row_beyond_the_candidates_follows_in_the_order_of_the_first_stage(monkeypatch):
+    monkeypatch.setattr("simonides.recall.rank.CANDIDATES", 2)
+    with simonides.open(":memory:") as store:
+        memory = store.memory(user="ana")
+        memory.remember_many([Draft(f"tea {'cup ' * n}number {n}") for n in range(8)])
+        hits = memory.recall("tea cup number 3", limit=8)
+        assert len({hit.id for hit in hits}) == 8
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+        assert [("window" in hit.why) for hit in hits] == [True] * 2 + [False] * 6
+        assert all(hit.relevance == hits[1].relevance for hit in hits[2:])
+
+
+def test_a_query_without_tokens_is_answered(memory):
+    for query in ("\U0001f389", "   ", "", "的"):
+        assert isinstance(memory.recall(query), simonides.Recall)
+        memory.digest(query)

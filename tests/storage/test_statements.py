@@ -17,6 +17,7 @@ FUNCTIONS = {
     "learned_from": [(1,), (4,)],
     "by_ids": [(1,), (4,)],
     "last_reads": [(2,)],
+    "tokens_of": [(2,)],
     "reads_of": [(1,), (4,)],
 }
 

@@ -205,17 +205,17 @@ def test_the_floor_rises_where_digests_are_shown_in_vain_and_falls_where_little_
     empty = ana.digest("Who won the chess tournament?").receipt
     ana.add("My bike is in the shed behind the church.")
     shown = ana.digest("Where is my bike?").receipt
-    assert shown.floor == 0.75
+    assert shown.floor == 0.04
     for _ in range(20):
         ana.receipts.verify("No idea.", shown)
-    assert ana.digest("Where is my bike?").receipt.floor == 0.8
-    assert ben.digest("Where is my bike?").receipt.floor == 0.75
+    assert ana.digest("Where is my bike?").receipt.floor == 0.048
+    assert ben.digest("Where is my bike?").receipt.floor == 0.04
     for _ in range(20):
         ana.receipts.verify("In the shed behind the church [my bike].", shown)
-    assert ana.digest("Where is my bike?").receipt.floor == 0.8
+    assert ana.digest("Where is my bike?").receipt.floor == 0.048
     for _ in range(20):
         ana.receipts.verify("No idea.", empty)
-    assert ana.digest("Where is my bike?").receipt.floor == 0.75
+    assert ana.digest("Where is my bike?").receipt.floor == 0.0384
 
 
 def test_tokens_are_counted_by_the_function_that_is_given():

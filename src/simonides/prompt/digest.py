@@ -115,8 +115,8 @@ def digest(
         choice.note(record for record in records if record.id in pinned)
         given = pinned.union(shown, (record.id for record in summary))
         chosen = choice.passing(hits, least, given)
-        chosen = _latest_first(about, chosen, rules.relevant)
-        best = {hit.id for hit in chosen[:BEST] if hit.relevance >= rules.relevant}
+        chosen = _latest_first(about, chosen, rules.least)
+        best = {hit.id for hit in chosen[:BEST]}
         context = Context(about, frozenset(hit.id for hit in chosen), frozenset(best))
         shown_before, told, ended = set(pinned), list[Statement](), dict[str, Ending]()
         newer, more = [r for r in records if r.id in standing_ids], [h.record for h in chosen]
@@ -336,9 +336,9 @@ def _is_over(record: Record, who: Principal, now: int) -> bool:
     return days > PASSING_DAYS and is_for_now(record.content)
 
 
-def _latest_first(about: str, hits: list[Hit], relevant: float) -> list[Hit]:
+def _latest_first(about: str, hits: list[Hit], least: float) -> list[Hit]:
     """Put the newer ones of the best memories first, if a question asks how something is now."""
-    best = [hit for hit in hits[:BEST] if hit.relevance >= relevant]
+    best = [hit for hit in hits[:BEST] if hit.relevance >= least]
     if asked_of(about) is None:
         return hits
     best.sort(key=lambda hit: hit.record.valid_from or hit.record.created_at, reverse=True)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from simonides.core.clock import FOREVER, parse_moment, to_datetime
+from simonides.core.clock import parse_moment, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.filter import Predicate, predicate_of
@@ -30,12 +30,13 @@ from simonides.models.embedder import (
 from simonides.recall.index import KINDS, Bools, Ints, OwnerIndex
 from simonides.recall.interaction import Token
 from simonides.recall.lookup import exclusions, find, latest
+from simonides.recall.past import view_of_the_past
 from simonides.recall.question import read_question
 from simonides.recall.rank import Query, Ranked, Ranking
 from simonides.recall.view import View
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, as_then, batched, fetched, id_bytes, memory_row
+from simonides.storage.rows import as_then, batched, fetched, id_bytes
 from simonides.text.analyse import Mark, analyse, query_terms
 
 T = TypeVar("T")
@@ -182,7 +183,7 @@ def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Rec
     if engine.embedder is not None and waiting:
         degraded = [*degraded, "vector_partly"]
         engine.worker.embed(reach.owner for reach in ask.reach)
-    hits = _repeats_last(hits)
+    hits = _in_order(hits)
     if engine.reranker is not None and not ask.is_past:
         hits, failed = _reranked(engine, ask.query, hits)
         degraded = [*degraded, *failed]
@@ -398,7 +399,7 @@ def _ranking(
         return use(ranking)
 
     if ask.is_past:
-        return ranked(_view_of_the_past(engine, connection, owners, ask, now))
+        return ranked(view_of_the_past(engine, connection, owners, ask.known_at, ask.valid_at, now))
     return engine.indexes.reading(connection, owners, ranked)
 
 
@@ -479,17 +480,35 @@ def _take(
     return hits[: ask.limit]
 
 
-def _repeats_last(hits: list[Hit]) -> list[Hit]:
-    """Put what turns say that are found, too, behind the others: their facts and summaries."""
+def _in_order(hits: list[Hit]) -> list[Hit]:
+    """Put a fact before the turn that taught it, at the better place of both, and a summary behind
+    everything else if what it quotes is found.
+    """
     found = {hit.id for hit in hits}
-    first: list[Hit] = []
-    last: list[Hit] = []
+    summaries = [
+        hit
+        for hit in hits
+        if hit.record.category == SUMMARY and found.intersection(hit.record.parents)
+    ]
+    taught = {turn: hit for hit in hits if hit not in summaries for turn in hit.record.parents}
+    ordered: dict[str, Hit] = {}
     for hit in hits:
-        is_quoted = hit.record.quote or hit.record.category == SUMMARY
-        repeats = is_quoted and found.intersection(hit.record.parents)
-        (last if repeats else first).append(hit)
-    least = first[-1].score if first else 0.0
-    return [*first, *(hit.model_copy(update={"score": min(hit.score, least)}) for hit in last)]
+        fact = taught.get(hit.id)
+        if fact is not None and fact.id not in ordered:
+            best = {"score": hit.score, "relevance": max(fact.relevance, hit.relevance)}
+            ordered[fact.id] = fact.model_copy(update=best)
+        if hit not in summaries:
+            ordered.setdefault(hit.id, hit)
+    return _falling([*ordered.values(), *summaries])
+
+
+def _falling(hits: list[Hit]) -> list[Hit]:
+    """Return hits whose scores fall: none has more than the one before it."""
+    least, found = 1.0, []
+    for hit in hits:
+        least = min(least, hit.score)
+        found.append(hit if hit.score == least else hit.model_copy(update={"score": least}))
+    return found
 
 
 def _reranked(engine: Engine, query: str, hits: list[Hit]) -> tuple[list[Hit], list[str]]:
@@ -502,57 +521,6 @@ def _reranked(engine: Engine, query: str, hits: list[Hit]) -> tuple[list[Hit], l
     except Exception:  # noqa: BLE001  a reranker of the caller may raise anything
         return hits, ["reranker"]
     return [*(head[place] for place in order), *tail], []
-
-
-# -- other times -----------------------------------------------------------------------------------
-
-
-def _view_of_the_past(
-    engine: Engine, connection: Connection, owners: Sequence[str], ask: Ask, now: int
-) -> View:
-    """Return a view of what was known at one moment and true at another; built for this call."""
-    parts: dict[str, OwnerIndex] = {}
-    for owner in owners:
-        index = OwnerIndex(engine.indexes.dimensions, engine.indexes.embedder)
-        found = past_rows(connection, owner, ask.known_at, ask.valid_at)
-        # What has expired by now is never returned, also not from the past.
-        index.add(row for row in found if not _ended_by(row["hard_expires_at"], now))
-        if len(index) or not parts:
-            parts[owner] = index
-    return View(tuple(parts), tuple(parts.values()))
-
-
-def past_rows(
-    connection: Connection, owner: str, known_at: int | None, valid_at: int | None
-) -> list[MemoryRow]:
-    """Return one version a memory: known at a moment, and true at another.
-
-    Without ``valid_at`` it is the version in force at ``known_at``. With it, of the versions that
-    were known by then, the last one that had begun to be true. The first version of a memory is
-    true from ever on unless it says otherwise; a later one from when it was recorded.
-    """
-    moment = FOREVER if known_at is None else known_at
-    rows = map(memory_row, connection.rows(statements.AS_OF, {"owner": owner, "known_at": moment}))
-    chosen: dict[bytes, MemoryRow] = {}
-    for row in rows:  # by memory, then by version
-        in_force = row["known_to"] is None or row["known_to"] > moment
-        if valid_at is None:
-            ended = (_ended_by(row[end], moment) for end in ("hard_expires_at", "valid_to"))
-            if in_force and not any(ended):
-                chosen[row["root"]] = row
-            continue
-        begins = row["valid_from"]
-        if begins is None:
-            begins = -FOREVER if row["version"] == 1 else row["known_from"]
-        if begins <= valid_at:
-            chosen[row["root"]] = row
-    if valid_at is None:
-        return list(chosen.values())
-    return [row for row in chosen.values() if not _ended_by(row["valid_to"], valid_at)]
-
-
-def _ended_by(end: int | None, moment: int) -> bool:
-    return end is not None and end <= moment
 
 
 # -- status ----------------------------------------------------------------------------------------

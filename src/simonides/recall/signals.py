@@ -163,9 +163,11 @@ def marked(view: View, mark: Mark) -> Floats:
 
 
 def log_length(view: View) -> Floats:
-    """Return the logarithm of each row's length, 0 from ENOUGH_TERMS on: a few words say little."""
+    """Return the logarithm of each turn's length, 0 from ENOUGH_TERMS on: a few words of a talk say
+    little. A statement that was stored for itself says what it says.
+    """
     length = np.clip(view.column("length"), 1.0, ENOUGH_TERMS)
-    found: Floats = np.log(length / ENOUGH_TERMS).astype(np.float32)
+    found: Floats = np.log(length / ENOUGH_TERMS).astype(np.float32) * view.column("turn")
     return found
 
 
