@@ -31,8 +31,9 @@ from simonides.prompt.lines import (
     line_of,
 )
 from simonides.prompt.receipts import floor_of, keep
+from simonides.recall.changes import changes_since
 from simonides.recall.lookup import MAX_LISTED, list_memories
-from simonides.recall.recall import MAX_QUERY_CHARS, changes_since, recall, standing
+from simonides.recall.recall import MAX_QUERY_CHARS, recall, standing
 from simonides.text.analyse import query_terms
 from simonides.text.statement import fingerprint
 
@@ -119,21 +120,28 @@ def digest(
         best = {hit.id for hit in chosen[:BEST]}
         context = Context(about, frozenset(hit.id for hit in chosen), frozenset(best))
         shown_before, told, ended = set(pinned), list[Statement](), dict[str, Ending]()
+        beside = dict[str, Record]()
         newer, more = [r for r in records if r.id in standing_ids], [h.record for h in chosen]
-        for _ in range(ROUNDS):
+        for number in range(ROUNDS):
             said = [statement for record in more for statement in statements_of(record)]
             keys = {key for statement in said for key in statement.slots}
             changes = changes_since(engine, who, more, keys, **options)
             newer += [each for each in changes.records if each.sensitivity in rules.sensitivities]
+            if not number:
+                by_id = {each.id: each for each in (*newer, *more)}
+                sure = [hit.id for hit in chosen if hit.relevance >= rules.relevant]
+                by = {id: by_id.get(changes.beside.get(id, "")) for id in sure}
+                beside = {id: record for id, record in by.items() if record is not None}
             told, shown_before = told + said, shown_before.union(record.id for record in more)
             context = context.with_changes(changes)
             ended = endings(context, told, newer)
             more = [each.by for each in ended.values() if each.by.id not in shown_before]
             if not more:
                 break  # else what ended a statement may have ended, too
-        ordered = _newer_first(chosen, ended, pinned)
-        over = {hit.id for hit in ordered if _is_over(hit.record, who, engine.clock.now_ms())}
-        choice.fill(ordered, ended, over)
+        over = {id: ending.by for id, ending in ended.items()}
+        ordered = _newer_first(chosen, {**beside, **over}, pinned)
+        past = {hit.id for hit in ordered if _is_over(hit.record, who, engine.clock.now_ms())}
+        choice.fill(ordered, ended, past)
         records += [hit.record for hit in ordered]
     core, hidden = (core, hidden) if has_core else ([], 0)
     found = [*records, *summary]
@@ -345,19 +353,20 @@ def _latest_first(about: str, hits: list[Hit], least: float) -> list[Hit]:
     return best + hits[len(best) :]
 
 
-def _newer_first(hits: Sequence[Hit], ended: Mapping[str, Ending], shown: set[str]) -> list[Hit]:
-    """Put before each memory the newer one that has ended it, which is as relevant."""
+def _newer_first(hits: Sequence[Hit], newer: Mapping[str, Record], shown: set[str]) -> list[Hit]:
+    """Put before each memory the newer one that changes it, or may; that one is as relevant."""
     found = {hit.id: hit for hit in hits}
     order: dict[str, Hit] = {}
+    begun: set[str] = set()
 
     def put(hit: Hit) -> None:
-        ending = ended.get(hit.id)
-        if ending is not None and ending.by.id not in shown:
-            id = ending.by.id
-            pulled = hit.model_copy(update={"record": ending.by, "terms": ()})
-            newer = order.get(id) or found.get(id) or pulled
-            relevance = max(newer.relevance, hit.relevance)
-            put(newer.model_copy(update={"relevance": relevance}))
+        by = newer.get(hit.id)
+        begun.add(hit.id)
+        if by is not None and by.id not in shown and by.id not in begun - order.keys():
+            pulled = hit.model_copy(update={"record": by, "terms": ()})
+            first = order.get(by.id) or found.get(by.id) or pulled
+            relevance = max(first.relevance, hit.relevance)
+            put(first.model_copy(update={"relevance": relevance}))
         order[hit.id] = hit
 
     for hit in hits:

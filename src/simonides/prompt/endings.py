@@ -22,8 +22,8 @@ from simonides.capture.slots import SINGLE, folded, is_for_now, slots_of
 from simonides.core.record import Record, Trust
 from simonides.prompt.asked import Asked, asked_of, may_answer, replaces
 from simonides.prompt.lines import LINE_CHARS
+from simonides.recall.changes import SOON, Changes
 from simonides.recall.index import STANDING
-from simonides.recall.recall import SOON, Changes
 from simonides.text.analyse import MONTHS, analyse
 from simonides.text.changes import Cue, corrected, cue_of, search, setting, strongest, wordings_in
 

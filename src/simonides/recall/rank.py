@@ -75,7 +75,7 @@ HALF_LIFE_MS = 30 * 86_400_000
 COMPARED = 5
 """Best rows among which a newer version may overtake an older one: what is found stays found."""
 
-LIKENESS = 0.7
+LIKENESS = 0.5
 """Least cosine of two versions of one statement."""
 
 MAX_LIFT = 3.0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from simonides.core.clock import parse_moment, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.filter import Predicate, predicate_of
-from simonides.core.record import SUMMARY, Kind, Record, id_text
+from simonides.core.record import SUMMARY, Kind, Record
 from simonides.core.results import Explanation, Hit, Recall
 from simonides.core.scope import Principal
 from simonides.core.validation import between, enum_member, share, text
@@ -27,16 +27,15 @@ from simonides.models.embedder import (
     TokenEmbedder,
     no_tokens,
 )
-from simonides.recall.index import KINDS, Bools, Ints, OwnerIndex
+from simonides.recall.index import KINDS, Bools
 from simonides.recall.interaction import Token
-from simonides.recall.lookup import exclusions, find, latest
-from simonides.recall.past import view_of_the_past
+from simonides.recall.lookup import exclusions, find, latest, view_of_the_past
 from simonides.recall.question import read_question
 from simonides.recall.rank import Query, Ranked, Ranking
 from simonides.recall.view import View
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import as_then, batched, fetched, id_bytes
+from simonides.storage.rows import as_then, fetched, id_bytes
 from simonides.text.analyse import Mark, analyse, query_terms
 
 T = TypeVar("T")
@@ -54,21 +53,7 @@ ATTEMPTS = 5
 gives its place to the one in force. Measured: of 70,000 recalls beside a writer that overwrites one
 key without pause, none needed more than 4; on a busy machine with PostgreSQL, some do."""
 
-PULLING, MOST_PULLED = 6, 4
-"""Found memories for which newer ones are brought along, and most of these for each; chosen."""
-
-NEAR = 0.3
-"""Cosine from which a newer memory may be about the same; chosen."""
-
-RARE = 3.0
-"""Rarity of the shared terms from which a newer memory may be about the same: about that of a word
-of one row in 20; chosen."""
-
-SOON = 6
-"""Turns within which people correct themselves; chosen."""
-
-_GAP, _CHANGED = int(Mark.GAP), int(Mark.CHANGES | Mark.ENDS)
-_OWN = ("", "user")  # the index names the user so in facts and in turns
+_GAP = int(Mark.GAP)
 
 _WORD = re.compile(r"[\w'’-]+")
 
@@ -199,7 +184,7 @@ def standing(engine: Engine, who: Principal, scopes: Sequence[str] | None = None
     with engine.db.read(*owners) as connection:
 
         def chosen(view: View) -> list[tuple[str, bytes]]:
-            rows = np.flatnonzero(_visible(view, who, ask, now) & view.column("core"))
+            rows = np.flatnonzero(visible(view, who, ask, now) & view.column("core"))
             return [view.owner_and_id(row) for row in rows.tolist()]
 
         ids = engine.indexes.reading(connection, owners, chosen)
@@ -207,112 +192,6 @@ def standing(engine: Engine, who: Principal, scopes: Sequence[str] | None = None
     own = (None, who.home.task)  # of a task, it stands in the prompts of that task only
     current = [record for record in found if record.is_current and record.task in own]
     return sorted(current, key=lambda each: (owners.index(each.owner), each.created_at, each.id))
-
-
-class Changes(NamedTuple):
-    """What may have ended some memories.
-
-    Attributes:
-        records: Newer memories.
-        worth: Gives the rarity of a term.
-        known: By root and clause the id of what ended the fact that the clause taught.
-    """
-
-    records: list[Record]
-    worth: Callable[[str], float]
-    known: Mapping[tuple[str, str], str]
-
-
-def changes_since(
-    engine: Engine, who: Principal, records: Sequence[Record], keys: Set[str], **options: Any
-) -> Changes:
-    """Return what may have ended some memories since.
-
-    These are what is known to have ended a fact that they taught; the facts under some keys; and
-    for each of the first `PULLING` memories the newer ones of its speaker with words of change:
-    those near in meaning, and those that soon follow it in its conversation.
-
-    Args:
-        engine: The store.
-        who: The reader.
-        records: Best first.
-        keys: Keys of facts that the memories state.
-        options: As for `ask_of`.
-    """
-    now, ask = engine.clock.now_ms(), ask_of(engine, who, "", **options)
-    owners = [reach.owner for reach in ask.reach]
-
-    def chosen(view: View) -> tuple[list[tuple[str, bytes]], Callable[[str], float]]:
-        visible = _visible(view, who, ask, now)
-        changed = (view.column("marks") & _CHANGED > 0) & visible
-        known = [view.row_of(who.owner, id) for id in over.values()]
-        named = [*view.rows_of_keys(keys), *(row for row in known if row is not None)]
-        rows: dict[int, None] = dict.fromkeys(row for row in named if visible[row])
-        for record in records[:PULLING]:
-            row = view.row_of(record.owner, id_bytes(record.id))
-            if row is not None:
-                rows |= dict.fromkeys(_following(view, row, changed, analyse(record.content)))
-        return [view.owner_and_id(row) for row in rows], view.parts[0].worth
-
-    with engine.db.read(*owners) as connection:
-        over = _known_ends(connection, who.owner, records)
-        ids, worth = engine.indexes.reading(connection, owners, chosen)
-        found = [
-            record
-            for record in fetched(connection, ids).values()
-            if record.is_current and (ask.predicate is None or ask.predicate(record))
-        ]
-        ends = {each: id_text(by) for each, by in over.items()}
-        return Changes(found, worth, ends)
-
-
-def _known_ends(
-    connection: Connection, owner: str, records: Sequence[Record]
-) -> dict[tuple[str, str], bytes]:
-    """Return by memory and clause the id of what ended a fact that the clause taught."""
-    roots = [id_bytes(each.root) for each in records if each.owner == owner]
-    return {
-        (id_text(root), quote): by
-        for batch in batched(roots)
-        for root, quote, by in connection.rows(
-            statements.ended_of(len(batch)), {"owner": owner, **batch}
-        )
-    }
-
-
-def _following(view: View, row: int, changed: Bools, terms: Sequence[str]) -> list[int]:
-    """Return the rows of one speaker, among the changed, that may end what a row says.
-
-    They are near it in meaning, share a rare term with it, or soon follow it in its conversation.
-    """
-    part, at = view.locate(row)
-    offset = row - at
-    speakers = [part.speakers[name] for name in _OWN if name in part.speakers]
-    speaker = part.column("speaker")[at]
-    said_by = np.isin(part.column("speaker"), speakers if speaker in speakers else [speaker])
-    newer = changed[offset : offset + part.size] & (part.column("time") >= part.column("time")[at])
-    newer[at] = False
-    rows = np.flatnonzero(newer & said_by)
-    like = part.vectors[rows].astype(np.float32) @ part.vectors[at].astype(np.float32)
-    like *= part.column("scale")[rows] * part.column("scale")[at]
-    near = rows[np.argsort(-like, kind="stable")[:MOST_PULLED]][: int(np.sum(like >= NEAR))]
-    sharing = _sharing(part, rows, terms)
-    steps = part.column("position")[rows] - part.column("position")[at]
-    in_session = part.column("session")[rows] == part.column("session")[at]
-    soon = rows[in_session & (steps > 0) & (steps <= SOON)]
-    return [int(each) + offset for each in (*near, *sharing, *soon)]
-
-
-def _sharing(part: OwnerIndex, rows: Ints, terms: Sequence[str]) -> Ints:
-    """Return those of some rows that share the rarest terms with a text, the best first."""
-    if not len(rows):
-        return rows
-    distinct = list(dict.fromkeys(terms))
-    found, _, numbers = part.postings(distinct)
-    worths = np.array([part.worth(term) for term in distinct])
-    worth = np.bincount(found, worths[numbers], part.size)[rows] if len(found) else np.zeros(1)
-    best = rows[np.argsort(-worth, kind="stable")[:MOST_PULLED]]
-    return best[: int(np.sum(worth >= RARE))]
 
 
 def explain(
@@ -392,7 +271,7 @@ def _ranking(
 
     def ranked(view: View) -> T:
         ranking = Ranking(
-            view, query, _visible(view, who, ask, now), now=now, settings=engine.settings,
+            view, query, visible(view, who, ask, now), now=now, settings=engine.settings,
             tokens=partial(view.token_vectors, connection), preferences=preferences,
             floor=ask.floor,
         )  # fmt: skip
@@ -403,24 +282,22 @@ def _ranking(
     return engine.indexes.reading(connection, owners, ranked)
 
 
-def _visible(view: View, who: Principal, ask: Ask, now: int) -> Bools:
+def visible(view: View, who: Principal, ask: Ask, now: int) -> Bools:
     """Return which rows a reader may be shown: one mask of scope, purpose, time and kind."""
     reach = {each.owner: each for each in ask.reach}
-    visible = view.column("live") & view.where(
-        lambda owner, place: may_see(who, reach[owner], place)
-    )
-    visible &= (view.column("marks") & _GAP) == 0
+    shown = view.column("live") & view.where(lambda owner, place: may_see(who, reach[owner], place))
+    shown &= (view.column("marks") & _GAP) == 0
     if not ask.is_past:
-        visible &= view.column("until") > now
+        shown &= view.column("until") > now
     if ask.kinds:
-        visible &= np.array([kind in ask.kinds for kind in KINDS])[view.column("kind")]
+        shown &= np.array([kind in ask.kinds for kind in KINDS])[view.column("kind")]
     if who.home.task is not None:
-        _hide_keys_of_the_user(view, visible, who)
-    _hide_farther_keys(view, visible)
+        _hide_keys_of_the_user(view, shown, who)
+    _hide_farther_keys(view, shown)
     for part, offset in zip(view.parts, view.offsets, strict=True):
         if part.refusals:
-            visible[offset : offset + part.size] &= ~part.hidden()
-    return visible
+            shown[offset : offset + part.size] &= ~part.hidden()
+    return shown
 
 
 def _hide_keys_of_the_user(view: View, visible: Bools, who: Principal) -> None:
@@ -534,7 +411,7 @@ def status(engine: Engine, who: Principal) -> dict[str, Any]:
         state = connection.one(statements.STATE, {"owner": who.owner})
 
         def count(view: View) -> tuple[int, int, int, list[int]]:
-            shown = _visible(view, who, own, now)
+            shown = visible(view, who, own, now)
             codes = np.bincount(view.column("kind")[shown], minlength=len(KINDS)).tolist()
             turns = int(np.count_nonzero(view.column("turn") & shown))
             waiting = int(np.count_nonzero(~view.column("embedded") & shown))

@@ -13,8 +13,8 @@ from simonides.core.outcome import EventType
 from simonides.core.record import Record, Trust
 from simonides.core.scope import Principal
 from simonides.prompt.endings import SURE, Statement, probability
+from simonides.recall.changes import SOON
 from simonides.recall.index import STANDING
-from simonides.recall.recall import SOON
 from simonides.sessions.reading import Piece
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memory_row, record_of
