@@ -13,19 +13,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import lru_cache
 from importlib.util import find_spec
 from mmap import mmap
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simonides.models.embedder import MAX_TOKENS, Encoded, no_tokens
+from simonides.models.threads import one_thread
 from simonides.models.wordpiece import WordPiece, read_vocabulary
 
 Floats = NDArray[np.float32]
@@ -113,10 +113,6 @@ class Encoder:
         tokens = np.rint(vectors[1:] * np.float32(127.0)).astype(np.int8)
         return Encoded(vectors[0], ids[kept].astype(np.uint16), tokens)
 
-    def after_fork(self) -> None:
-        """Forget which threads of the parent were encoding."""
-        _one_thread.after_fork()
-
 
 @lru_cache(maxsize=2)
 def _network(model_id: str, runtime: Runtime) -> Network:
@@ -169,7 +165,7 @@ class Network:
         ids = np.array(self.ids_of(text), np.int64)
         if not len(ids):
             return ids, np.zeros((0, len(self.mean)), np.float32)
-        with nullcontext() if self._session else _one_thread():
+        with nullcontext() if self._session else one_thread():
             pieces = [self._states(ids[at : at + PIECE]) for at in range(0, len(ids), PIECE)]
         return ids, np.concatenate(pieces)
 
@@ -218,48 +214,3 @@ def _gelu(x: Floats) -> Floats:
     inner *= x
     inner *= np.float32(0.5)
     return inner
-
-
-class _OneThread:
-    """Lets the library of linear algebra use one thread while anything is encoded.
-
-    Its own threads gain little on such small matrices, and those of many encoders at once would
-    fight for the cores. The number is one for the whole process, so it is put back afterwards.
-    """
-
-    def __init__(self) -> None:
-        self._libraries: list[Any] | None = None
-        self.after_fork()
-
-    def after_fork(self) -> None:
-        self._lock, self._inside, self._before = threading.Lock(), 0, list[int]()
-
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
-        with self._lock:
-            if self._libraries is None:
-                from threadpoolctl import ThreadpoolController
-
-                self._libraries = ThreadpoolController().select(user_api="blas").lib_controllers
-            if not self._inside:
-                self._before = [each.num_threads for each in self._libraries]
-                self._set([1] * len(self._before))
-            self._inside += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._inside -= 1
-                if not self._inside:
-                    self._set(self._before)
-
-    def _set(self, threads: Sequence[int]) -> None:
-        for each, number in zip(self._libraries or (), threads, strict=True):
-            # The setting follows the thread that set it first, unless that one lets go of it.
-            let_go = getattr(each, "clear_controlling_thread", lambda **_: None)
-            let_go(force=True)
-            each.set_num_threads(number)
-            let_go(force=True)
-
-
-_one_thread = _OneThread()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,7 +84,8 @@ def changes_since(
                 pulled, nearest = _following(view, row, shown)
                 rows |= dict.fromkeys([*pulled, *nearest])
                 beside.update((record.id, id_text(view.owner_and_id(n)[1])) for n in nearest)
-        return [view.owner_and_id(row) for row in rows], view.parts[0].worth
+        # One statement is compared with many: each of its terms is weighed once.
+        return [view.owner_and_id(row) for row in rows], lru_cache(None)(view.parts[0].worth)
 
     with engine.db.read(*owners) as connection:
         over = _known_ends(connection, who.owner, records)

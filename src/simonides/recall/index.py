@@ -46,8 +46,8 @@ NONE = -1
 MOST_HOLES = 0.25
 """Share of removed rows from which the index is compacted; chosen: a query then wastes a third."""
 
-MOST_TOKENS_KEPT = 8_192
-"""Rows of an owner whose token vectors are kept in memory, about 25 MB; chosen."""
+MOST_TOKENS_KEPT = 16_384
+"""Rows of an owner whose token vectors are kept in memory, about 35 MB; chosen."""
 
 MOST_COUNTED = 65_535
 """Largest number of times that a term counts in one row."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from simonides.core.policy import RecallRules
 from simonides.core.settings import Settings
+from simonides.models.threads import one_thread
 from simonides.recall.index import NONE, Bools, Floats, Ints
 from simonides.recall.interaction import Token, among, coverage, sessions, weights, windows
 from simonides.recall.question import Form, Question
@@ -164,8 +165,10 @@ class Ranking:
         self._visible, self._settings, self._now = visible, settings, now
         self._lift: Floats | None = None
         self._matches = match(view, query.terms)
-        self._evidence = gather(view, query.terms, query.vector, query.question, self._matches)
-        self._interact(tokens)
+        with one_thread():
+            asked = (query.terms, query.vector, query.question)
+            self._evidence = gather(view, *asked, self._matches)
+            self._interact(tokens)
         raw = self._sum
         if settings.fusion != "conversational":
             raw = np.where(visible, sum(self._fused().values()), -np.inf)
