@@ -37,11 +37,14 @@ rest = memory.list(limit=2, cursor=first.next_cursor)
 print(len(first), "and then", len(rest), "- the end:", rest.next_cursor is None)
 
 # %% [markdown]
-# A hit has a score from 0 to 1, and `why` lists what the score is made of.
+# A hit has a score from 0 to 1. `met` says which words of the question met which of its own, and
+# `why` lists what the score is made of.
 
 # %%
 hits = memory.recall("What does Ana drink?", limit=1)
 print(repr(hits[0]))
+for pair in hits[0].met:
+    print(f"  {pair.asked} ~ {pair.found} {pair.likeness:.2f}")
 for part, share in hits[0].why.items():
     print(f"  {part:12} {share:6.2f}")
 

@@ -11,6 +11,7 @@ from simonides.core.results import (
     AuditReport,
     Buffer,
     Conversation,
+    Meeting,
     ModelUsage,
     SessionReport,
     TaskReport,
@@ -24,6 +25,6 @@ from simonides.models.embedder import Embedder, Reranker, TokenCounter
 
 __all__ = [
     "AgentRun", "AuditReport", "Buffer", "Clock", "Conversation", "Embedder", "Event", "EventType",
-    "Grant", "ModelUsage", "Place", "Policy", "Principal", "Reranker", "Right", "Scope",
+    "Grant", "Meeting", "ModelUsage", "Place", "Policy", "Principal", "Reranker", "Right", "Scope",
     "SessionReport", "TaskReport", "TokenCounter", "ToolReply", "Triple", "Verification", "Waiting",
 ]  # fmt: skip

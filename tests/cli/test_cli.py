@@ -59,8 +59,11 @@ def test_a_memory_is_stored_recalled_corrected_and_forgotten(ana: Run) -> None:
     recalled = ana("recall", "which seat should I book?", "--min-relevance", "0.1")
     assert recalled.code == 0
     assert "relevance" in recalled.out
-    assert "words: seat" in recalled.out
-    assert "rank 1" in ana("explain", "seat", "which seat?").out
+    assert "    met: seat ~ seats (0.96)\n    words matched here and in the turns" in recalled.out
+    explained = ana("explain", "seat", "which SEATS?").out
+    assert "rank 1" in explained
+    assert "met: SEATS = seats\nwords matched here and in the turns beside it +" in explained
+    assert "meaning as a whole +" in explained
     assert ana("correct", "seat", "I prefer window seats", "--quote", "window, please").code == 0
     assert ana("correct", "seat", "--pinned", "--importance", "high").code == 0
     assert ana("confirm", "seat").code == 0

@@ -55,6 +55,41 @@ def test_a_turn_is_found_by_the_turn_next_to_it():
         assert found[1].why["window"] > found[1].why.get("words", 0.0)
 
 
+@pytest.mark.real_encoder
+def test_a_hit_says_which_words_met():
+    with simonides.open(":memory:") as store:
+        memory = store.memory(user="ana")
+        memory.remember_many(
+            [Draft("My manager wants the report on Monday"), Draft("He will send two pages")]
+        )
+        question = "What does my boss want on Monday?"
+        [hit] = memory.recall(question, limit=1)
+        assert {"Monday": "Monday", "boss": "manager"}.items() <= {
+            pair.asked: pair.found for pair in hit.met
+        }.items()
+        likeness = [pair.likeness for pair in hit.met]
+        assert likeness == sorted(likeness, reverse=True)
+        assert all(0.5 <= like <= 1.0 for like in likeness)
+        assert memory.explain(hit, question).met == hit.met
+        assert hit.to_dict()["met"][0]["asked"] == "Monday"
+
+
+@pytest.mark.parametrize("embedder", [None, "none"])
+def test_words_in_common_meet_each_word_of_the_question_once(embedder):
+    with simonides.open(":memory:", embedder=embedder) as store:
+        memory = store.memory(user="ana")
+        memory.remember("I prefer 'aisle' seats, and the seat must be big", key="window")
+        query = "Is the seat at the window an aisle seat? And the drink?"
+        [hit] = memory.recall(query)
+        assert sorted((pair.asked, pair.found) for pair in hit.met) == [
+            ("aisle", "aisle"), ("seat", "seats"),
+        ]  # fmt: skip
+        assert [pair.likeness for pair in hit.met] == pytest.approx([1.0, 1.0], abs=0.05)
+        many = "rose lily oak elm fern moss reed ivy"
+        memory.remember(many)
+        assert len(memory.recall(many, limit=1)[0].met) == 6
+
+
 def test_a_row_beyond_the_candidates_follows_in_the_order_of_the_first_stage(monkeypatch):
     monkeypatch.setattr("simonides.recall.rank.CANDIDATES", 2)
     with simonides.open(":memory:") as store:

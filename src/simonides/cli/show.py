@@ -18,6 +18,17 @@ from simonides.govern.rights import Grant
 SHOWN_CHARS = 100
 """Most characters of a memory in a line of a list; chosen for a terminal."""
 
+PARTS = {
+    "whole": "meaning as a whole", "vector": "meaning as a whole",
+    "window": "words matched here and in the turns beside it",
+    "session": "words matched in its conversation", "words": "words in common",
+    "keyword": "words in common", "speaker": "said by the person asked about",
+    "own": "said about oneself", "date": "said on the day named", "time": "names a time",
+    "length": "short turn", "opening": "opens its conversation", "recency": "recent",
+    "session_whole": "its conversation's subject", "confidence": "doubt", "newest": "newer version",
+}  # fmt: skip
+"""What the parts of `Hit.why` are called in lines for people; others by their own name."""
+
 
 def show(result: object, *, as_json: bool) -> int:
     """Print what a verb returned, and return its exit code.
@@ -135,7 +146,8 @@ def _item(
         case results.Hit():
             careful = f"\n    careful: {', '.join(item.warnings)}" if item.warnings else ""
             scores = f"score {item.score:.2f}, relevance {item.relevance:.2f}"
-            return f"{_record(item.record)}\n    {scores}; {item.reason}{careful}"
+            reasons = "\n    ".join(_reasons(item, most=3))
+            return f"{_record(item.record)}\n    {scores}\n    {reasons}{careful}"
         case Event():
             what = f"{item.type.value:<12} {item.subject[-8:]:<8} {_visible(item.actor)}"
             return f"{item.seq:>5}  {item.at:%Y-%m-%d %H:%M:%S}  {what}  {item.reason}".rstrip()
@@ -186,8 +198,19 @@ def _explanation(result: results.Explanation) -> Iterable[str]:
         yield f"rank {result.rank}, score {result.score:.2f}, relevance {result.relevance:.2f}"
     else:
         yield f"not recalled: {', '.join(result.excluded)}"
-    parts = [f"words: {', '.join(result.matched_terms) or '-'}"]
-    yield "; ".join(parts + [f"{name} {part:+.1f}" for name, part in result.why.items()])
+    yield from _reasons(result)
+
+
+def _reasons(found: results.Hit | results.Explanation, most: int | None = None) -> Iterable[str]:
+    pairs = [
+        f"{asked} = {other}"
+        if asked.casefold() == other.casefold()
+        else f"{asked} ~ {other} ({like:.2f})"
+        for asked, other, like in ((m.asked, m.found, m.likeness) for m in found.met)
+    ]
+    yield f"met: {', '.join(pairs) or '-'}"
+    parts = [f"{PARTS.get(name, name)} {part:+.1f}" for name, part in found.why.items()]
+    yield "; ".join(parts[:most])
 
 
 def _fields(result: Mapping[str, Any]) -> Iterable[str]:

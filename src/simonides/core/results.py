@@ -14,6 +14,20 @@ from simonides.core.record import Record, Value
 T = TypeVar("T")
 
 
+class Meeting(Value):
+    """A word of a question, and the word of a memory that is most like it in its context.
+
+    Attributes:
+        asked: The word of the question.
+        found: The word of the memory.
+        likeness: Cosine of the two, .5 to 1; 1 for a word in common where there are no vectors.
+    """
+
+    asked: str
+    found: str
+    likeness: float
+
+
 class Hit(Value):
     """One recalled memory.
 
@@ -23,7 +37,16 @@ class Hit(Value):
         relevance: 0 to 1: it rises with the probability that the record bears on the query at all,
             and is .75 where a digest begins to show something. ``min_relevance`` compares with it.
             Unlike the score it knows no age, doubt or preference.
-        why: Each named component with its contribution in log-odds, largest first.
+        why: What each part adds to the evidence in log-odds, largest first. ``whole``: meaning as
+            a whole. ``window``, ``session``: words that met here and in the turns beside it, and
+            in its conversation. ``words``: words in common. ``speaker``: said by the person asked
+            about. ``own``: said about oneself. ``date``: said on the day named. ``time``: names a
+            time. ``length``: a short turn. ``opening``: opens its conversation. ``recency``:
+            recent. ``session_whole``: the subject of its conversation. ``confidence``: doubt.
+            ``newest``: a newer version. Other modes of fusion have ``vector``, ``keyword`` and
+            ``importance``.
+        met: Which words of the question met which words of the record, the most alike first. At
+            most 6; of a record the first 4,096 characters are read, without stop words.
         terms: Terms of the query that the record holds.
         at: Clock of the read.
     """
@@ -34,6 +57,7 @@ class Hit(Value):
     score: float
     relevance: float
     why: Mapping[str, float]
+    met: tuple[Meeting, ...] = ()
     terms: tuple[str, ...] = ()
     at: datetime = Field(exclude=True)
 
@@ -56,13 +80,6 @@ class Hit(Value):
     def warnings(self) -> tuple[str, ...]:
         """Warnings such as ``stale?``; see `Record.warnings`."""
         return self.record.warnings(self.at)
-
-    @property
-    def reason(self) -> str:
-        """Why it was found, in a few words."""
-        largest = [f"{name} {share:+.1f}" for name, share in self.why.items()][:3]
-        words = f"words: {', '.join(self.terms)}" if self.terms else "no word in common"
-        return "; ".join([words, *largest])
 
     def __repr__(self) -> str:
         return f"<Hit {self.score:.3f} {self.id} {self.content[:60]!r}>"
@@ -138,7 +155,8 @@ class Explanation(Value):
         rank: Its rank from 1, or None.
         score: Its score, or None.
         relevance: Its relevance, or None.
-        why: Components, as in `Hit`.
+        why: Parts of the evidence, as in `Hit`.
+        met: Words that met, as in `Hit`.
         excluded: Why it is not returned, for example ``evicted``; empty if it can be.
         matched_terms: Terms of the query that it holds.
     """
@@ -149,6 +167,7 @@ class Explanation(Value):
     score: float | None = None
     relevance: float | None = None
     why: Mapping[str, float] = {}
+    met: tuple[Meeting, ...] = ()
     excluded: tuple[str, ...] = ()
     matched_terms: tuple[str, ...] = ()
 

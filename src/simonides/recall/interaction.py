@@ -69,9 +69,14 @@ def coverage(
     found = np.repeat(otherwise[:, None], len(query), axis=1).astype(np.float32)
     filled = np.flatnonzero(counts)
     if len(filled) and len(query):
-        cosines = np.concatenate(rows).astype(np.float32) @ query.T.astype(np.float32)
         starts = (np.cumsum(counts) - counts)[filled]
-        found[filled] = np.maximum.reduceat(cosines, starts, axis=0) * (UNIT * UNIT)
+        found[filled] = np.maximum.reduceat(cosines(np.concatenate(rows), query), starts, axis=0)
+    return found
+
+
+def cosines(tokens: NDArray[np.int8], others: NDArray[np.int8]) -> Floats:
+    """Return the cosine of each token with each other one, shape (tokens, others)."""
+    found: Floats = tokens.astype(np.float32) @ others.T.astype(np.float32) * (UNIT * UNIT)
     return found
 
 

@@ -45,20 +45,14 @@ class Question(NamedTuple):
         of_self: It is in the first person.
         wants_time: The answer is a time.
         wants_latest: It asks for the present state: of two versions the newer one answers.
-        wants_recent: It goes on with something recent: "last time", "next", "done".
         days: The times that it names.
-        dated_words: The words that name them.
-        named_words: Words with a capital other than the first: names of people, places and things.
     """
 
     form: Form = Form.QUESTION
     of_self: bool = False
     wants_time: bool = False
     wants_latest: bool = False
-    wants_recent: bool = False
     days: tuple[Days, ...] = ()
-    dated_words: str = ""
-    named_words: str = ""
 
 
 _YOU = any_of("you your lets please")
@@ -71,16 +65,10 @@ _PAST = any_of(
     "did was were had ago first last previous previously original originally initial initially"
     " before between after ever"
 )
-_RECENT = any_of(
-    "previous previously earlier next now back again finally updates? updated progress still"
-    " continue today yesterday recent recently lately latest just discussed talked mentioned"
-    " agreed ready finished done last\\s(?:time|session) so\\sfar left\\soff picking\\sup"
-)
 _OPENING = any_of(
     "hello hi hey ok okay yes yeah yep no nah alright right great perfect thanks excellent"
     " cheers good understood confirmed"
 )
-_NAMED = re.compile(r"(?<=[a-z,'’] )[A-Z][\w’']+")
 _SENTENCE_END = re.compile(r"[!?]+\s|(?<!\b[A-Z])(?<!\b[A-Z][a-z])(?<!\b[A-Z][a-z]{2})\.\s")
 _MOST_OPENING_WORDS = 3
 """Longest first sentence that counts as a reply to the assistant: "Copy that."; chosen."""
@@ -95,7 +83,6 @@ def read_question(text: str, today: date) -> Question:
     """
     text = text.strip()
     folded = fold(text)
-    days, dated_words = days_named(folded, today)
     is_about_now = _NOW.search(folded) or _STATE.search(folded)
     is_about_now = is_about_now or (_PRESENT.search(folded) and _VALUE.search(folded))
     return Question(
@@ -103,10 +90,7 @@ def read_question(text: str, today: date) -> Question:
         of_self=bool(SELF.search(folded)),
         wants_time=bool(_WANTS_TIME.search(folded)),
         wants_latest=bool(is_about_now) and not _PAST.search(folded),
-        wants_recent=bool(_RECENT.search(folded)),
-        days=days,
-        dated_words=dated_words,
-        named_words=" ".join(_NAMED.findall(text)),
+        days=days_named(folded, today),
     )
 
 
@@ -148,14 +132,11 @@ _SLACK_DAYS = {"day": 1, "week": 5, "month": 20, "year": 183}
 """People say only roughly how long ago something was; chosen."""
 
 
-def days_named(folded: str, today: date) -> tuple[tuple[Days, ...], str]:
-    """Return the times that a folded text names, and the words that name them."""
+def days_named(folded: str, today: date) -> tuple[Days, ...]:
+    """Return the times that a folded text names."""
     readers = ((_DATE, _read_date), (_DIGITS, _read_digits), (_AGO, _read_ago))
-    found = [
-        (read(match, today), match[0]) for form, read in readers for match in form.finditer(folded)
-    ]
-    days = tuple(span for span, _ in found if span)
-    return days, " ".join(words for span, words in found if span)
+    found = (read(match, today) for form, read in readers for match in form.finditer(folded))
+    return tuple(span for span in found if span)
 
 
 def _read_date(match: re.Match[str], today: date) -> Days | None:

@@ -19,7 +19,7 @@ from simonides.core.policy import RecallRules
 from simonides.core.settings import Settings
 from simonides.models.threads import one_thread
 from simonides.recall.index import NONE, Bools, Floats, Ints
-from simonides.recall.interaction import Token, among, coverage, sessions, weights, windows
+from simonides.recall.interaction import Token, among, cosines, coverage, sessions, weights, windows
 from simonides.recall.question import Form, Question
 from simonides.recall.relevance import bearing, logistic, measure, odds
 from simonides.recall.signals import bm25, gather, match, name_terms
@@ -156,7 +156,7 @@ class Ranking:
             preferences: The keys of preferences and their bonus, or None.
             floor: Least relevance; pinned rows and those with the bonus are exempt.
         """
-        self.view, self._query = view, query
+        self.view, self.query = view, query
         preferred = np.zeros(view.size, np.bool_)
         if preferences is not None:
             preferred[view.rows_of_keys(preferences.preference_keys)] = True
@@ -165,10 +165,11 @@ class Ranking:
         self._visible, self._settings, self._now = visible, settings, now
         self._lift: Floats | None = None
         self._matches = match(view, query.terms)
+        self._tokens = tokens
         with one_thread():
             asked = (query.terms, query.vector, query.question)
             self._evidence = gather(view, *asked, self._matches)
-            self._interact(tokens)
+            self._interact()
         raw = self._sum
         if settings.fusion != "conversational":
             raw = np.where(visible, sum(self._fused().values()), -np.inf)
@@ -210,6 +211,17 @@ class Ranking:
         """Return one row with its score and reasons, visible or not."""
         return self._ranked(np.array([row]))[0]
 
+    def likeness(self, found: Ranked) -> tuple[list[int], Floats]:
+        """Return the ids of a row's tokens, and their cosines with the query's, shape (query, row).
+
+        There are none if the query has no tokens, or the second stage did not look at the row.
+        """
+        row = self.view.row_of(found.owner, found.id)
+        if not self.query.tokens or row is None or self._place[row] == NONE:
+            return [], np.zeros((0, 0), np.float32)
+        [vectors] = self._tokens(np.array([row]))
+        return self.view.token_ids(row), cosines(self.query.token_vectors, vectors)
+
     def _ranked(self, rows: Ints) -> list[Ranked]:
         if not len(rows):
             return []
@@ -219,7 +231,7 @@ class Ranking:
         for row, holds, score, relevance in zip(rows.tolist(), held, scores, sure, strict=True):
             parts = {name: value for name, value in self._parts(row).items() if value}
             why = dict(sorted(parts.items(), key=lambda part: -part[1]))
-            matched = tuple(compress(self._query.terms, holds))
+            matched = tuple(compress(self.query.terms, holds))
             owner, id = self.view.owner_and_id(row)
             found.append(Ranked(owner, id, score, relevance, why, matched))
         return found
@@ -228,7 +240,7 @@ class Ranking:
         """Return what each signal adds to the evidence of a row."""
         if self._settings.fusion != "conversational":
             return {name: float(values[row]) for name, values in self._fused().items()}
-        place, form = self._place[row], self._query.question.form
+        place, form = self._place[row], self.query.question.form
         if place == NONE:
             weights, values = FIRST[form], {n: float(v[row]) for n, v in self._evidence.items()}
         else:
@@ -247,9 +259,9 @@ class Ranking:
 
     # -- the two stages ----------------------------------------------------------------------------
 
-    def _interact(self, tokens: Tokens) -> None:
+    def _interact(self) -> None:
         """Weigh the evidence: first what costs little over all rows, then tokens of the best."""
-        view, query = self.view, self._query
+        view, query = self.view, self.query
         form = query.question.form
         doubt = DOUBT * (view.column("confidence") - np.float32(1.0))
         first = doubt + _summed(FIRST[form], self._evidence)
@@ -257,7 +269,7 @@ class Ranking:
         self._closer = {name: values[rows] for name, values in self._evidence.items()}
         words = self._closer["words"]
         if query.tokens:
-            best = coverage(tokens(rows), query.token_vectors, words)
+            best = coverage(self._tokens(rows), query.token_vectors, words)
             worths = weights(view, query.tokens, view.derived(name_terms))
             content = np.array([bool(t.terms) for t in query.tokens], np.bool_) & (worths > 0.0)
         else:  # words stand in for the vectors of tokens

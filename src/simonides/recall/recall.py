@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +16,7 @@ from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.filter import Predicate, predicate_of
 from simonides.core.record import SUMMARY, Kind, Record
-from simonides.core.results import Explanation, Hit, Recall
+from simonides.core.results import Explanation, Hit, Meeting, Recall
 from simonides.core.scope import Principal
 from simonides.core.validation import between, enum_member, share, text
 from simonides.govern.rights import Reach, may_see, readable
@@ -53,9 +53,13 @@ ATTEMPTS = 5
 gives its place to the one in force. Measured: of 70,000 recalls beside a writer that overwrites one
 key without pause, none needed more than 4; on a busy machine with PostgreSQL, some do."""
 
+MET, MOST_MET, MET_CHARS = 0.5, 6, 4_096
+"""Least cosine of two words that met, most such pairs of a hit, and the characters of it in which
+they are looked for; chosen."""
+
 _GAP = int(Mark.GAP)
 
-_WORD = re.compile(r"[\w'’-]+")
+_WORD = re.compile(r"\w[\w'’-]*\b")
 
 FIRST_BATCH = 64
 """Rows that a filter looks at first; each further batch is four times as large."""
@@ -157,7 +161,7 @@ def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Rec
     waiting = attempt = 0
 
     def take(ranking: Ranking) -> tuple[int, list[Hit] | None]:
-        found = _take(connection, ask, ranking, now, is_last=attempt == ATTEMPTS)
+        found = _take(engine, connection, ask, ranking, now, is_last=attempt == ATTEMPTS)
         return sum(part.without_vector for part in ranking.view.parts), found
 
     with engine.db.read(*(reach.owner for reach in ask.reach)) as connection:
@@ -211,21 +215,25 @@ def explain(
     read, _ = _read(engine, ask.query, now)
     excluded = exclusions(who, record, ask.reach, now)
 
-    def look(ranking: Ranking) -> tuple[int | None, Ranked] | None:
+    def look(ranking: Ranking) -> tuple[int | None, Ranked, tuple[Meeting, ...]] | None:
         row = ranking.view.row_of(record.owner, id_bytes(record.id))
-        return None if row is None else (ranking.rank_of(row), ranking.describe(row))
+        if row is None:
+            return None
+        found = ranking.describe(row)
+        met = _met(engine.embedder, ask.query, ranking, found, record.content)
+        return ranking.rank_of(row), found, met
 
     with engine.db.read(*(reach.owner for reach in ask.reach)) as connection:
         seen = _ranking(engine, who, ask, read, connection, now, look)
     if seen is None:
         return Explanation(record=record, excluded=excluded or ("not_in_force",))
-    rank, found = seen
+    rank, found, met = seen
     if rank is None and not excluded:
         excluded = ("query_without_words" if read.is_empty else "nearer_scope_has_key",)
     return Explanation(
         record=record, recalled=rank is not None, rank=rank,
         score=None if rank is None else found.score,
-        relevance=None if rank is None else found.relevance, why=found.why,
+        relevance=None if rank is None else found.relevance, why=found.why, met=met,
         excluded=() if rank is not None else excluded, matched_terms=found.terms,
     )  # fmt: skip
 
@@ -247,13 +255,46 @@ def _tokens_of(embedder: Embedder | None, text: str, ids: Sequence[int]) -> list
     """Return the tokens of a query, each with the word that it is in."""
     if not ids or not isinstance(embedder, TokenEmbedder):
         return []
-    found: dict[int, tuple[str, frozenset[str]]] = {}
-    for word in _WORD.findall(text):
-        terms = frozenset(analyse(word))
+    words = _words_by_token(embedder, _WORD.findall(text))
+    return [Token(id, word := words.get(id, ""), frozenset(analyse(word))) for id in ids]
+
+
+def _words_by_token(embedder: TokenEmbedder, words: Iterable[str]) -> dict[int, str]:
+    """Return for the id of each token of some words the first word that it is in."""
+    found: dict[int, str] = {}
+    for word in words:
         for id in embedder.pieces(word):
-            found.setdefault(id, (word, terms))
-    nothing = ("", frozenset[str]())
-    return [Token(id, *found.get(id, nothing)) for id in ids]
+            found.setdefault(id, word)
+    return found
+
+
+def _met(
+    embedder: Embedder | None, text: str, ranking: Ranking, found: Ranked, content: str
+) -> tuple[Meeting, ...]:
+    """Return which words of a query met which words of a memory, the most alike first.
+
+    Stop words meet nothing, nor does what the vectors know of the key alone.
+    """
+    ids, likeness = ranking.likeness(found)
+    told = [word for word in _WORD.findall(content[:MET_CHARS]) if analyse(word)]
+    pairs: list[tuple[float, str, str]]
+    if likeness.size and isinstance(embedder, TokenEmbedder):
+        words = _words_by_token(embedder, told)
+        likeness[:, [id not in words for id in ids]] = 0.0
+        best = zip(likeness.argmax(axis=1), likeness.max(axis=1).tolist(), strict=True)
+        pairs = [
+            (min(like, 1.0), token.word, words[ids[at]])
+            for token, (at, like) in zip(ranking.query.tokens, best, strict=True)
+            if token.terms and like >= MET
+        ]
+    else:
+        held = {term: word for word in reversed(told) for term in analyse(word)}
+        asked = _WORD.findall(text)
+        pairs = [(1.0, word, held[t]) for word in asked for t in analyse(word) if t in held]
+    met: dict[str, Meeting] = {}
+    for like, word, other in sorted(pairs, key=lambda pair: -pair[0]):
+        met.setdefault(word, Meeting(asked=word, found=other, likeness=like))
+    return tuple(met.values())[:MOST_MET]
 
 
 def _ranking(
@@ -324,7 +365,7 @@ def _hide_farther_keys(view: View, visible: Bools) -> None:
 
 
 def _take(
-    connection: Connection, ask: Ask, ranking: Ranking, now: int, *, is_last: bool
+    engine: Engine, connection: Connection, ask: Ask, ranking: Ranking, now: int, *, is_last: bool
 ) -> list[Hit] | None:
     """Return the best hits; None if a row went out of force since it was ranked."""
     hits: list[Hit] = []
@@ -346,15 +387,16 @@ def _take(
                     continue  # it has a place of its own
                 record = newer
             record = as_then(record) if ask.is_past else record
-            if ask.predicate is None or ask.predicate(record):
+            if len(hits) < ask.limit and (ask.predicate is None or ask.predicate(record)):
                 hits.append(
                     Hit.model_construct(
-                        record=record, score=found.score, relevance=found.relevance,
-                        why=found.why, terms=found.terms, at=to_datetime(now),
+                        record=record, score=found.score, relevance=found.relevance, why=found.why,
+                        met=_met(engine.embedder, ask.query, ranking, found, record.content),
+                        terms=found.terms, at=to_datetime(now),
                     )
                 )  # fmt: skip
         first, size = first + size, 4 * size
-    return hits[: ask.limit]
+    return hits
 
 
 def _in_order(hits: list[Hit]) -> list[Hit]:

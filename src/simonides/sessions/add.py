@@ -237,7 +237,7 @@ def _judged(
 
 def _since(fields: Mapping[str, Any], today: date) -> dict[str, Any]:
     """Return since when a fact is true, if its words name a past day: "moved two weeks ago"."""
-    days, _ = days_named(fold(str(fields.get("quote", ""))), today)
+    days = days_named(fold(str(fields.get("quote", ""))), today)
     past = [span for span in days if span.last < today]
     if not past:
         return {}
