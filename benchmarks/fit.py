@@ -27,6 +27,7 @@ from benchmarks.harness import SimonidesAdapter
 
 import simonides
 from simonides.models import Encoder
+from simonides.recall.interaction import among, sessions, windows
 from simonides.recall.question import Form
 from simonides.recall.rank import CLOSER, PLAIN
 from simonides.recall.recall import _ranking, _read, ask_of
@@ -232,13 +233,20 @@ def evidence(
     def take(ranking: Any) -> Question:
         rows, part = np.flatnonzero(ranking._place >= 0), ranking.view.parts[0]
         names = [known.get(part.ids[row]) for row in rows.tolist()]
+        columns = {n: ranking.view.column(n)[rows] for n in ("before", "after", "session")}
+        near = (among(rows, ranking.view.size, columns[n]) for n in ("before", "after"))
+        words = ranking._closer["words"][:, None]
+        plain = {
+            "plain_window": windows(words, *near)[:, 0],
+            "plain_session": sessions(words, columns["session"])[:, 0],
+        }
         return {
             "conv": asked["conv_id"], "category": asked.get("category"),
             "abstain": bool(asked.get("abstain")), "gold_count": max(len(gold), 1),
             "gold": np.array([name in gold for name in names], np.bool_),
             "old": np.array([name in old for name in names], np.bool_),
             "turn": part.column("turn")[rows], "size": len(ranking.view),
-            "form": query.question.form.value, "evidence": dict(ranking._closer),
+            "form": query.question.form.value, "evidence": {**ranking._closer, **plain},
             "least": ranking._least, "content": ranking._content,
             "has_tokens": bool(query.tokens),
         }  # fmt: skip

@@ -70,7 +70,7 @@ def test_budgets_hold_and_cut_the_same_way(ana):
         ana.remember(f"The shelf {n} in the cellar holds jars of jam number {n}")
     first, second = (ana.digest("What is on the shelf in the cellar?") for _ in range(2))
     assert first.text == second.text
-    assert len(first.items) == 4
+    assert len(first.items) == 5
     short = ana.digest("What is on the shelf in the cellar?", max_items=2)
     assert len(short.items) == 2
     assert ana.digest("What is on the shelf in the cellar?", max_chars=60).items == ()

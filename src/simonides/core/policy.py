@@ -304,12 +304,7 @@ class DigestRules(Section):
         sensitivities: Memories of other sensitivities are not shown.
         core: What always holds: rules, names, manner. Prohibitions and dangers may exceed it.
         hard: For prohibitions and dangers, beyond which they are only counted.
-        keyed: Facts under a key.
-        semantic: Other facts.
-        procedural: Ways to do things.
-        episodic: Events and summaries.
-        total: All of these four together.
-        turns: Verbatim turns, besides.
+        chars: Most characters of what bears on the question.
         lines: Most memories that bear on the question; what changes one of them comes besides.
         least: Relevance of the best memory below which none is shown.
         possible: Relevance from which a memory is shown. Digests of a reader move it by what
@@ -326,12 +321,7 @@ class DigestRules(Section):
     sensitivities: tuple[Sensitivity, ...] = (Sensitivity.PUBLIC, Sensitivity.PRIVATE)
     core: Budget = Budget(items=6, chars=900)
     hard: Budget = Budget(items=20, chars=4_000)
-    keyed: Budget = Budget(items=6, chars=800)
-    semantic: Budget = Budget(items=4, chars=1_200)
-    procedural: Budget = Budget(items=3, chars=1_200)
-    episodic: Budget = Budget(items=2, chars=800)
-    total: Budget = Budget(items=12, chars=2_400)
-    turns: Budget = Budget(items=10, chars=2_400)
+    chars: Chars = 2_400
 
 
 class Hygiene(Section):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
@@ -82,7 +81,7 @@ def digest(
         filter: As for `recall`; the core block has no filter.
         kinds: As for `recall`.
         scopes: As for `recall`.
-        max_items: Most lines beside the core block; None means the policy's budgets.
+        max_items: Most lines beside the core block; None means as many as fit.
         max_chars: Most characters of these lines.
         max_tokens: Most tokens of the whole text, the core block apart.
         floor: Least relevance of a memory; None means the reader's.
@@ -237,8 +236,9 @@ class Choice:
         self.items: list[DigestItem] = []
         self.left_out: list[tuple[str, str]] = []
         self._said: set[bytes] = set()
-        self._spent: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-        self._max_items, self._max_chars, self._max_tokens = max_items, max_chars, max_tokens
+        self._items = self._chars = 0
+        self._max_items, self._max_tokens = max_items, max_tokens
+        self._max_chars = rules.chars if max_chars is None else max_chars
 
     def note(self, records: Iterable[Record]) -> None:
         """Note what the core block says; it is not said twice."""
@@ -283,7 +283,7 @@ class Choice:
             ended: What became of earlier memories, by id.
             over: Ids of what held for a while that has passed.
         """
-        room = max(self.rules.turns.chars // max(len(hits), 1) - OVERHEAD, SHORT)
+        room = max(self.rules.chars // max(len(hits), 1) - OVERHEAD, SHORT)
         for run in _runs(hits, {*ended, *over}):
             self._take(run, min(room, LINE_CHARS), ended.get(run[0].id), is_over=run[0].id in over)
 
@@ -297,7 +297,7 @@ class Choice:
             marks = (*marks, "earlier")
         records = [hit.record for hit in run]
         line = line_of(records, marks, chars, earlier)
-        if not self._fits(records[0], len(run), line):
+        if not self._fits(len(run), line):
             self.left_out += [(record.id, "budget") for record in records]
             return
         item = DigestItem(
@@ -307,26 +307,17 @@ class Choice:
         )  # fmt: skip
         self.items.append(item)
 
-    def _fits(self, record: Record, items: int, line: str) -> bool:
-        """Whether a line fits all of its budgets; if so, it is counted."""
-        names = [record.kind.value if record.key is None else "keyed", "total"]
-        if record.category == TURN:
-            names = ["turns"]
-        limits = [(name, getattr(self.rules, name)) for name in names]
-        spent = [(self._spent[name], (rule.items, rule.chars)) for name, rule in limits]
-        spent.append((self._spent["all"], (self._max_items, self._max_chars)))
-        if self._max_tokens is not None:
-            lines = [*(item.line for item in self.items), line]
-            if self._tokens("\n".join(lines)) > self._max_tokens:
-                return False
-        for (count, chars), (most_items, most_chars) in spent:
-            if most_items is not None and count + items > most_items:
-                return False
-            if most_chars is not None and chars + len(line) > most_chars:
-                return False
-        for each, _ in spent:
-            each[0] += items
-            each[1] += len(line)
+    def _fits(self, items: int, line: str) -> bool:
+        """Whether a line fits all budgets; if so, it is counted."""
+        count, chars = self._items + items, self._chars + len(line)
+        if self._max_items is not None and count > self._max_items:
+            return False
+        lines = [*(item.line for item in self.items), line]
+        if self._max_tokens is not None and self._tokens("\n".join(lines)) > self._max_tokens:
+            return False
+        if chars > self._max_chars:
+            return False
+        self._items, self._chars = count, chars
         return True
 
 

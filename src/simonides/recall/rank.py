@@ -280,9 +280,6 @@ class Ranking:
         self._closer["session"] = sessions(best, view.column("session")[rows]) @ worths
         self._least = best[:, content if content.any() else slice(None)].min(axis=1)
         self._content = int(content.sum())
-        w = words[:, None]
-        self._closer["plain_window"] = windows(w, before, after)[:, 0]
-        self._closer["plain_session"] = sessions(w, view.column("session")[rows])[:, 0]
         closer = doubt[rows] + _summed(self._weights, self._closer)
         self._place = np.full(view.size, NONE)
         self._place[rows] = np.arange(len(rows))
