@@ -248,7 +248,8 @@ def evidence(
             "turn": part.column("turn")[rows], "size": len(ranking.view),
             "form": query.question.form.value, "evidence": {**ranking._closer, **plain},
             "least": ranking._least, "content": ranking._content,
-            "has_tokens": bool(query.tokens),
+            "has_tokens": bool(query.tokens), "asked": query.vector,
+            "vectors": ranking.view.vectors(rows.tolist()).astype(np.float16),
         }  # fmt: skip
 
     with engine.db.read(who.owner) as connection:
@@ -452,7 +453,7 @@ def read_sets(out: Path, names: Sequence[str] = SETS) -> dict[str, list[list[Que
 def turns_of(asked: Question) -> Question:
     """Return a question without the rows of facts, which recall puts behind their turns."""
     chosen = asked["turn"]
-    kept = {name: asked[name][chosen] for name in ("gold", "old", "turn", "least")}
+    kept = {name: asked[name][chosen] for name in ("gold", "old", "turn", "least", "vectors")}
     return {**asked, **kept, "evidence": {n: v[chosen] for n, v in asked["evidence"].items()}}
 
 

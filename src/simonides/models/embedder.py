@@ -23,7 +23,8 @@ class Embedder(Protocol):
         dimensions: Length of a vector.
 
     One that knows more than Latin script says so by an attribute ``is_multilingual``; of others,
-    texts in other scripts are searched by their words alone.
+    texts in other scripts are searched by their words alone. One with linear heads on its vectors
+    has an attribute ``wish_heads``, see `Encoder`.
     """
 
     model_id: str

@@ -64,6 +64,9 @@ class Encoder:
         model_id: Name, dimensions and the first digits of a digest over the files; vectors under
             different ids must never be compared.
         dimensions: Length of a vector, 128.
+        wish_heads: Two logistic regressions on a vector, shape (2, dimensions + 1), the constants
+            last: whether a prompt asks for work, and whether a text states a standing wish
+            (`benchmarks/wish.py`).
         runtime: What runs the layers. The vectors differ by rounding only.
     """
 
@@ -76,6 +79,7 @@ class Encoder:
         self.runtime: Runtime = runtime or ("onnxruntime" if find_spec("onnxruntime") else "numpy")
         manifest = json.loads((WEIGHTS / "manifest.json").read_text(encoding="utf-8"))
         self.dimensions: int = manifest["dimensions"]
+        self.wish_heads: Floats = np.load(WEIGHTS / "heads.npy", allow_pickle=False)
         content = json.dumps([REVISION, sorted(manifest["files"].items())]).encode()
         digest = hashlib.sha256(content).hexdigest()[:DIGEST_CHARS]
         self.model_id = f"{manifest['name']}-{self.dimensions}-{digest}"

@@ -22,14 +22,14 @@ from simonides.recall.index import NONE, Bools, Floats, Ints
 from simonides.recall.interaction import Token, among, cosines, coverage, sessions, weights, windows
 from simonides.recall.question import Form, Question
 from simonides.recall.relevance import bearing, logistic, measure, odds
-from simonides.recall.signals import bm25, gather, match, name_terms
+from simonides.recall.signals import bm25, gather, match, name_terms, wish
 from simonides.recall.view import View
 
 Weights = Mapping[Form, Mapping[str, float]]
 
 _QUESTION = {
     "whole": 4.2, "window": 11.0, "session": 5.6, "words": 3.0, "speaker": 1.9, "date": 3.6,
-    "time": 1.9, "own": 1.6, "length": 2.9,
+    "time": 1.9, "own": 1.6, "length": 2.9, "wish": 4.5,
 }  # fmt: skip
 _MESSAGE = {"session": 12.8, "words": 3.3, "opening": 2.7, "recency": 1.4, "session_whole": 6.6}
 _PLAIN_QUESTION = {
@@ -41,7 +41,7 @@ _PLAIN_MESSAGE = {
 }  # fmt: skip
 _FIRST_QUESTION = {
     "whole": 10.3, "words": 6.0, "speaker": 2.2, "date": 3.7, "time": 2.0, "own": 1.6,
-    "length": 3.7,
+    "length": 3.7, "wish": 4.5,
 }  # fmt: skip
 _FIRST_MESSAGE = {"words": 4.6, "opening": 2.7, "recency": 1.6, "session_whole": 12.5}
 
@@ -55,8 +55,8 @@ CLOSER = _by_form(_QUESTION, _MESSAGE)
 PLAIN = _by_form(_PLAIN_QUESTION, _PLAIN_MESSAGE)
 """Log-odds per unit of evidence: softmax regressions on the development questions of five sets in
 equal shares (`benchmarks/fit.py`): of the first stage, of the second, and of the second where words
-stand in for the vectors of tokens. What asks or orders is a question; a turn of a running talk is a
-message."""
+stand in for the vectors of tokens. The weight of wishes is from `benchmarks/wish.py`. What asks or
+orders is a question; a turn of a running talk is a message."""
 
 CANDIDATES = 200
 """Rows of the first stage that the second looks at, with the turns next to them. In a store of
@@ -95,6 +95,7 @@ class Query(NamedTuple):
         tokens: Its tokens; none where the embedder has no vectors of tokens.
         token_vectors: Their vectors, shape (tokens, dimensions).
         question: What it asks for.
+        heads: Those of the embedder, see `Encoder`; None where it has none.
     """
 
     terms: Sequence[str]
@@ -102,6 +103,7 @@ class Query(NamedTuple):
     tokens: Sequence[Token]
     token_vectors: NDArray[np.int8]
     question: Question
+    heads: Floats | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -169,6 +171,8 @@ class Ranking:
         with one_thread():
             asked = (query.terms, query.vector, query.question)
             self._evidence = gather(view, *asked, self._matches)
+            if query.heads is not None and query.question.form is not Form.MESSAGE:
+                self._evidence["wish"] = wish(view, query.vector, query.heads)
             self._interact()
         raw = self._sum
         if settings.fusion != "conversational":

@@ -248,7 +248,8 @@ def _read(engine: Engine, text: str, now: int) -> tuple[Query, list[str]]:
     if asked is None:
         asked = Encoded(np.zeros(engine.indexes.dimensions, np.float32), *no_tokens(1))
     tokens = _tokens_of(engine.embedder, text, asked.ids.tolist())
-    return Query(query_terms(text), asked.whole, tokens, asked.tokens, question), degraded
+    heads = getattr(engine.embedder, "wish_heads", None) if tokens else None
+    return Query(query_terms(text), asked.whole, tokens, asked.tokens, question, heads), degraded
 
 
 def _tokens_of(embedder: Embedder | None, text: str, ids: Sequence[int]) -> list[Token]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from simonides.recall.index import NONE, Bools, Floats, Ints
 from simonides.recall.question import Form, Question, within
+from simonides.recall.relevance import logistic
 from simonides.recall.view import View
 from simonides.text.analyse import Mark, analyse
 
@@ -153,6 +154,16 @@ def name_terms(view: View) -> dict[str, set[int]]:
         for term in analyse(name):
             found[term].add(code)
     return dict(found)
+
+
+def wish(view: View, vector: Floats, heads: Floats) -> Floats:
+    """Return how likely each row states a standing wish, times how likely the query asks for work.
+
+    A task seldom shares words with the rules that bear on it.
+    """
+    asks, states = heads
+    of_work = logistic(vector @ asks[:-1] + asks[-1])
+    return of_work * logistic(view.dots(states[:-1]) + states[-1])
 
 
 def marked(view: View, mark: Mark) -> Floats:
