@@ -27,7 +27,7 @@ from benchmarks.harness import SimonidesAdapter
 
 import simonides
 from simonides.models import Encoder
-from simonides.recall.interaction import among, sessions, windows
+from simonides.recall.interaction import sessions, windows
 from simonides.recall.question import Form
 from simonides.recall.rank import CLOSER, PLAIN
 from simonides.recall.recall import _ranking, _read, ask_of
@@ -231,10 +231,10 @@ def evidence(
     query, _ = _read(engine, asked["question"], now)
 
     def take(ranking: Any) -> Question:
-        rows, part = np.flatnonzero(ranking._place >= 0), ranking.view.parts[0]
+        rows, part = np.flatnonzero(ranking._place[:-1] >= 0), ranking.view.parts[0]
         names = [known.get(part.ids[row]) for row in rows.tolist()]
         columns = {n: ranking.view.column(n)[rows] for n in ("before", "after", "session")}
-        near = (among(rows, ranking.view.size, columns[n]) for n in ("before", "after"))
+        near = (ranking._place[columns[n]] for n in ("before", "after"))
         words = ranking._closer["words"][:, None]
         plain = {
             "plain_window": windows(words, *near)[:, 0],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakSet
@@ -29,7 +29,13 @@ from simonides.core.validation import text
 from simonides.govern import audit
 from simonides.life.embedding import embed_owner
 from simonides.life.worker import Worker
-from simonides.models.embedder import Asked, Embedder, Reranker, TokenCounter
+from simonides.models.embedder import (
+    QUESTIONS,
+    Embedder,
+    Reranker,
+    TokenCounter,
+    embed_question,
+)
 from simonides.recall.journal import Journal
 from simonides.recall.view import IndexCache
 from simonides.sessions.end import end_begun, end_due
@@ -285,9 +291,10 @@ def open(
     secret = b"" if settings.audit_key is None else settings.audit_key.get_secret_value().encode()
     if settings.audit_key is not None and not secret:
         raise KeyUnavailable("the audit key is empty")
+    asked = None if found is None else lru_cache(QUESTIONS)(partial(embed_question, found))
     engine = Engine(
         db=db, indexes=IndexCache(dimensions, name, settings.index_budget_mb << 20),
-        policies=policies, embedder=found, asked=Asked(), reranker=reranker, tokens=tokens,
+        policies=policies, embedder=found, asked=asked, reranker=reranker, tokens=tokens,
         models=models, clock=time, ids=Ids(), journal=Journal(db, time, timed=clock is None),
         worker=Worker(timed=clock is None), settings=settings,
         audit_key=blake(b"", secret) if secret else b"",

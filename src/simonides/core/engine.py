@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from simonides.core.clock import Clock, Ids
     from simonides.core.policy_file import Policies
     from simonides.core.settings import Settings
     from simonides.life.worker import Worker
-    from simonides.models.embedder import Asked, Embedder, Reranker, TokenCounter
+    from simonides.models.embedder import Embedder, Encoded, Reranker, TokenCounter
     from simonides.models.language import LanguageModels
     from simonides.recall.journal import Journal
     from simonides.recall.view import IndexCache
@@ -26,7 +28,7 @@ class Engine:
         indexes: The owners' indexes in memory.
         policies: The rules in force, by organisation.
         embedder: Gives texts their vectors; None without one.
-        asked: The vectors of the last questions.
+        asked: Gives a question its vectors, and keeps the last ones; None without an embedder.
         reranker: Looks at the best hits again; None without one.
         tokens: Counts tokens; None estimates them.
         models: The language model that the user chose; None without one.
@@ -42,7 +44,7 @@ class Engine:
     indexes: IndexCache
     policies: Policies
     embedder: Embedder | None
-    asked: Asked
+    asked: Callable[[str], Encoded] | None
     reranker: Reranker | None
     tokens: TokenCounter | None
     models: LanguageModels | None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -123,24 +121,10 @@ def no_tokens(dimensions: int) -> tuple[NDArray[np.uint16], NDArray[np.int8]]:
     return np.zeros(0, np.uint16), np.zeros((0, dimensions), np.int8)
 
 
-class Asked:
-    """The vectors of the last questions: digests and look-ups repeat them. Thread-safe."""
+def embed_question(embedder: Embedder, text: str) -> Encoded:
+    """Return the vectors of a question, with as many tokens as count.
 
-    def __init__(self) -> None:
-        """Begin empty."""
-        self._known: OrderedDict[str, Encoded] = OrderedDict()
-
-    def of(self, embedder: Embedder, text: str) -> Encoded:
-        """Return the vectors of a question.
-
-        Raises:
-            EmbedderFailed: As for `embed`.
-        """
-        found = self._known.get(text)
-        if found is None:
-            [found] = embed(embedder, [text], most_tokens=QUESTION_TOKENS)
-            self._known[text] = found
-            while len(self._known) > QUESTIONS:
-                with suppress(KeyError):  # another thread may have taken the same one out
-                    self._known.popitem(last=False)
-        return found
+    Raises:
+        EmbedderFailed: As for `embed`.
+    """
+    return embed(embedder, [text], most_tokens=QUESTION_TOKENS)[0]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simonides.recall.index import NONE, Floats, Ints
+from simonides.recall.index import Floats, Ints
 from simonides.recall.signals import idf
 from simonides.recall.view import View
 
@@ -99,16 +99,3 @@ def sessions(best: Floats, session: Ints) -> Floats:
     found = np.full((int(code.max(initial=-1)) + 1, best.shape[1]), -1.0, np.float32)
     np.maximum.at(found, code, best)
     return found[code]
-
-
-def among(rows: Ints, size: int, links: Ints) -> Ints:
-    """Return links between rows as places among the chosen ones, `NONE` for a row outside.
-
-    Args:
-        rows: The chosen rows.
-        size: The number of all rows.
-        links: For each chosen row another row, or `NONE`.
-    """
-    place = np.full(size + 1, NONE)
-    place[rows] = np.arange(len(rows))
-    return place[links]

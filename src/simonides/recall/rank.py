@@ -19,7 +19,7 @@ from simonides.core.policy import RecallRules
 from simonides.core.settings import Settings
 from simonides.models.threads import one_thread
 from simonides.recall.index import NONE, Bools, Floats, Ints
-from simonides.recall.interaction import Token, among, cosines, coverage, sessions, weights, windows
+from simonides.recall.interaction import Token, cosines, coverage, sessions, weights, windows
 from simonides.recall.question import Form, Question
 from simonides.recall.relevance import bearing, logistic, measure, odds
 from simonides.recall.signals import bm25, gather, match, name_terms, wish
@@ -279,30 +279,30 @@ class Ranking:
         else:  # words stand in for the vectors of tokens
             best, worths, content = words[:, None], np.ones(1, np.float32), np.ones(1, np.bool_)
         self._weights = (CLOSER if query.tokens else PLAIN)[form]
-        before, after = (among(rows, view.size, view.column(n)[rows]) for n in ("before", "after"))
+        self._place = np.full(view.size + 1, NONE)  # the last cell is that of no neighbour
+        self._place[rows] = np.arange(len(rows))
+        before, after = (self._place[view.column(name)[rows]] for name in ("before", "after"))
         self._closer["window"] = windows(best, before, after) @ worths
         self._closer["session"] = sessions(best, view.column("session")[rows]) @ worths
         self._least = best[:, content if content.any() else slice(None)].min(axis=1)
         self._content = int(content.sum())
         closer = doubt[rows] + _summed(self._weights, self._closer)
-        self._place = np.full(view.size, NONE)
-        self._place[rows] = np.arange(len(rows))
         # The others follow below, in the order of the first stage.
-        rest = self._visible & (self._place == NONE)
+        rest = self._visible & (self._place[:-1] == NONE)
         self._sum = np.full(view.size, -np.inf)
         if rest.any():
             self._sum[rest] = first[rest] - first[rest].max() + closer.min()
         self._sum[rows] = closer
+        # Of rows that are not looked at, for which the last cell stands, no more is known than of
+        # the least relevant one.
+        self._bearing = np.zeros(1, np.float32)
         if len(rows):
-            found = measure(self._closer, closer, self._least, self._content, len(view))
-            self._bearing = bearing(found)
+            measured = measure(self._closer, closer, self._least, self._content, len(view))
+            found = bearing(measured)
+            self._bearing = np.append(found, found.min())
 
     def _relevance(self, rows: Ints) -> Floats:
-        place = self._place[rows]
-        if not len(rows) or (place == NONE).all():
-            return np.zeros(len(rows))
-        # Of rows that the second stage did not look at, no more is known than of its last one.
-        found: Floats = np.where(place == NONE, self._bearing.min(), self._bearing[place])
+        found: Floats = self._bearing[self._place[rows]]
         return found
 
     # -- other modes -------------------------------------------------------------------------------

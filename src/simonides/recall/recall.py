@@ -241,9 +241,9 @@ def explain(
 def _read(engine: Engine, text: str, now: int) -> tuple[Query, list[str]]:
     """Analyse, embed and parse a query; say which sources failed."""
     asked, degraded = None, ["vector"]
-    if engine.embedder is not None:
+    if engine.asked is not None:
         with suppress(EmbedderFailed):
-            asked, degraded = engine.asked.of(engine.embedder, text), []
+            asked, degraded = engine.asked(text), []
     question = read_question(text, to_datetime(now).date())
     if asked is None:
         asked = Encoded(np.zeros(engine.indexes.dimensions, np.float32), *no_tokens(1))
@@ -405,11 +405,8 @@ def _in_order(hits: list[Hit]) -> list[Hit]:
     everything else if what it quotes is found.
     """
     found = {hit.id for hit in hits}
-    summaries = [
-        hit
-        for hit in hits
-        if hit.record.category == SUMMARY and found.intersection(hit.record.parents)
-    ]
+    quoting = [each for each in hits if not found.isdisjoint(each.record.parents)]
+    summaries = [each for each in quoting if each.record.category == SUMMARY]
     taught = {turn: hit for hit in hits if hit not in summaries for turn in hit.record.parents}
     ordered: dict[str, Hit] = {}
     for hit in hits:
@@ -419,16 +416,10 @@ def _in_order(hits: list[Hit]) -> list[Hit]:
             ordered[fact.id] = fact.model_copy(update=best)
         if hit not in summaries:
             ordered.setdefault(hit.id, hit)
-    return _falling([*ordered.values(), *summaries])
-
-
-def _falling(hits: list[Hit]) -> list[Hit]:
-    """Return hits whose scores fall: none has more than the one before it."""
-    least, found = 1.0, []
-    for hit in hits:
-        least = min(least, hit.score)
-        found.append(hit if hit.score == least else hit.model_copy(update={"score": least}))
-    return found
+    least = min((hit.score for hit in ordered.values()), default=1.0)
+    for hit in summaries:
+        ordered[hit.id] = hit.model_copy(update={"score": min(hit.score, least)})
+    return list(ordered.values())
 
 
 def _reranked(engine: Engine, query: str, hits: list[Hit]) -> tuple[list[Hit], list[str]]:

@@ -111,16 +111,11 @@ class View:
 
     def token_vectors(self, connection: Connection, rows: Ints) -> list[NDArray[np.int8]]:
         """Return the vectors of the tokens of some rows, which rise; see `OwnerIndex`."""
-        starts = np.searchsorted(rows, [*self.offsets, self.size])
-        return [
-            cells
-            for number, part in enumerate(self.parts)
-            for cells in part.token_vectors(
-                connection,
-                self.owners[number],
-                (rows[starts[number] : starts[number + 1]] - self.offsets[number]).tolist(),
-            )
-        ]
+        starts, found = np.searchsorted(rows, [*self.offsets, self.size]), []
+        for n, part in enumerate(self.parts):
+            own = rows[starts[n] : starts[n + 1]] - self.offsets[n]
+            found += part.token_vectors(connection, self.owners[n], own.tolist())
+        return found
 
     def token_ids(self, row: int) -> list[int]:
         """Return the ids of the tokens of a row."""
