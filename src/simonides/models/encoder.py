@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from contextlib import nullcontext
 from functools import lru_cache
 from importlib.util import find_spec
 from mmap import mmap
@@ -98,7 +97,11 @@ class Encoder:
         Of a token that occurs twice the first is taken. Of more than ``most`` those are kept
         that are rarest in English: the vocabulary is ordered by frequency.
         """
-        return [self._encoded(_network(self.model_id, self.runtime), text, most) for text in texts]
+        network, found = _network(self.model_id, self.runtime), []
+        for text in texts:
+            with one_thread():
+                found.append(self._encoded(network, text, most))
+        return found
 
     def pieces(self, word: str) -> Sequence[int]:
         """Return the ids of the tokens of a word."""
@@ -169,8 +172,7 @@ class Network:
         ids = np.array(self.ids_of(text), np.int64)
         if not len(ids):
             return ids, np.zeros((0, len(self.mean)), np.float32)
-        with nullcontext() if self._session else one_thread():
-            pieces = [self._states(ids[at : at + PIECE]) for at in range(0, len(ids), PIECE)]
+        pieces = [self._states(ids[at : at + PIECE]) for at in range(0, len(ids), PIECE)]
         return ids, np.concatenate(pieces)
 
     def _states(self, ids: NDArray[np.int64]) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 from simonides.core.engine import Engine
 from simonides.core.record import Record, id_text
 from simonides.core.scope import Principal
+from simonides.models.threads import one_thread
 from simonides.recall.index import Bools
 from simonides.recall.recall import ask_of, visible
 from simonides.recall.view import View
@@ -81,7 +82,8 @@ def changes_since(
         for record in records:
             row = view.row_of(record.owner, id_bytes(record.id))
             if row is not None:
-                pulled, nearest = _following(view, row, shown)
+                with one_thread():
+                    pulled, nearest = _following(view, row, shown)
                 rows |= dict.fromkeys([*pulled, *nearest])
                 beside.update((record.id, id_text(view.owner_and_id(n)[1])) for n in nearest)
         # One statement is compared with many: each of its terms is weighed once.
