@@ -50,8 +50,7 @@ def weights(view: View, tokens: Sequence[Token], names: Collection[str]) -> Floa
     holding = np.array([view.holding(token.id) for token in tokens], np.int64)
     worths = idf(size, np.minimum(holding, size)).astype(np.float32)
     silent = np.array([not token.terms.isdisjoint(names) for token in tokens], np.bool_)
-    if not silent.all():
-        worths[silent] = 0.0
+    worths *= ~silent | silent.all()
     return worths / max(float(worths.sum()), 1e-6)
 
 
