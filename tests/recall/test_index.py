@@ -52,10 +52,10 @@ def evidence(indexes: list[OwnerIndex], text: str) -> dict[bytes, tuple[float, .
     tokens = [Token(WORDS.index(word), word, frozenset([word])) for word in words]
     vectors = token_vectors([token.id for token in tokens])
     query = Query(query_terms(text), vector, tokens, vectors, question)
-    ranking = Ranking(
-        view, query, view.column("live"), now=0, settings=Settings(),
-        tokens=lambda rows: [token_vectors(view.token_ids(row)) for row in rows.tolist()],
-    )  # fmt: skip
+    for index in indexes:
+        index.tokens = {id: token_vectors(index.token_ids(at)) for id, at in index.row_of.items()}
+    live = view.column("live")  # nothing is read: the indexes have all vectors
+    ranking = Ranking(view, query, live, now=0, settings=Settings(), connection=None)
     found = ranking.best(0, len(ranking))
     assert len(found) == len(view)
     return {

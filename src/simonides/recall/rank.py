@@ -8,7 +8,7 @@ is its relevance.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import compress
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from simonides.recall.question import Form, Question
 from simonides.recall.relevance import bearing, logistic, measure, odds
 from simonides.recall.signals import bm25, gather, match, name_terms, wish
 from simonides.recall.view import View
+from simonides.storage.database import Connection
 
 Weights = Mapping[Form, Mapping[str, float]]
 
@@ -82,9 +83,6 @@ LIKENESS = 0.5
 MAX_LIFT = 3.0
 """Largest lead, in log-odds, that a newer version overtakes."""
 
-Tokens = Callable[[Ints], list[NDArray[np.int8]]]
-"""Reads the token vectors of rows, which rise."""
-
 
 class Query(NamedTuple):
     """A query as ranking sees it.
@@ -142,7 +140,7 @@ class Ranking:
         *,
         now: int,
         settings: Settings,
-        tokens: Tokens,
+        connection: Connection,
         preferences: RecallRules | None = None,
         floor: float = 0.0,
     ) -> None:
@@ -154,7 +152,7 @@ class Ranking:
             visible: Which rows may be returned.
             now: Time of the read in milliseconds.
             settings: Name the mode of fusion.
-            tokens: Reads the token vectors of rows.
+            connection: Reads the token vectors of rows.
             preferences: The keys of preferences and their bonus, or None.
             floor: Least relevance; pinned rows and those with the bonus are exempt.
         """
@@ -167,7 +165,7 @@ class Ranking:
         self._visible, self._settings, self._now = visible, settings, now
         self._lift: Floats | None = None
         self._matches = match(view, query.terms)
-        self._tokens = tokens
+        self._connection = connection
         with one_thread():
             asked = (query.terms, query.vector, query.question)
             self._evidence = gather(view, *asked, self._matches)
@@ -223,7 +221,7 @@ class Ranking:
         row = self.view.row_of(found.owner, found.id)
         if not self.query.tokens or row is None or self._place[row] == NONE:
             return [], np.zeros((0, 0), np.float32)
-        [vectors] = self._tokens(np.array([row]))
+        [vectors] = self.view.token_vectors(self._connection, np.array([row]))
         return self.view.token_ids(row), cosines(self.query.token_vectors, vectors)
 
     def _ranked(self, rows: Ints) -> list[Ranked]:
@@ -273,7 +271,8 @@ class Ranking:
         self._closer = {name: values[rows] for name, values in self._evidence.items()}
         words = self._closer["words"]
         if query.tokens:
-            best = coverage(self._tokens(rows), query.token_vectors, words)
+            vectors = view.token_vectors(self._connection, rows)
+            best = coverage(vectors, query.token_vectors, words)
             worths = weights(view, query.tokens, view.derived(name_terms))
             content = np.array([bool(t.terms) for t in query.tokens], np.bool_) & (worths > 0.0)
         else:  # words stand in for the vectors of tokens

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -314,7 +313,7 @@ def _ranking(
     def ranked(view: View) -> T:
         ranking = Ranking(
             view, query, visible(view, who, ask, now), now=now, settings=engine.settings,
-            tokens=partial(view.token_vectors, connection), preferences=preferences,
+            connection=connection, preferences=preferences,
             floor=ask.floor,
         )  # fmt: skip
         return use(ranking)
