@@ -133,3 +133,32 @@ def test_a_large_batch_of_drafts_gives_facts_their_vectors_at_once(open_store):
     assert ana.status()["without_vector"] == 80
     store.flush()
     assert ana.status()["without_vector"] == 0
+
+
+def tokens_kept(store):
+    """Return the ids of the memories of Ana that have vectors of tokens."""
+    with store._engine.db.read("/org/default/user/ana") as connection:
+        sql = "SELECT memory FROM tokens WHERE owner = :owner"
+        return {id for (id,) in connection.rows(sql, {"owner": "/org/default/user/ana"})}
+
+
+def id_of(record):
+    return bytes.fromhex(record.id.replace("-", ""))
+
+
+def test_token_vectors_stay_with_a_version_and_go_with_it(open_store):
+    store = open_store()
+    ana = store.memory(user="ana")
+    kept = ana.remember("My sister lives in Porto", key="sister").record
+    ana.add("I was in Bergen last week. My cello is in the attic.")
+    pinned = ana.correct("sister", pinned=True).record
+    [turn] = [each for each in ana.list() if each.category == "turn"]
+    assert tokens_kept(store) == {id_of(kept), id_of(pinned), id_of(turn)}
+    assert "window" in ana.recall("Where does my sister live?")[0].why
+    ana.privacy.forget(about="my cello")
+    [cut] = [each for each in ana.list() if each.category == "turn"]
+    assert "cello" not in cut.content
+    assert tokens_kept(store) == {id_of(kept), id_of(pinned), id_of(cut)}
+    ana.forget("sister")
+    assert tokens_kept(store) == {id_of(cut)}
+    assert ana.audit.verify()

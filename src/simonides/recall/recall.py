@@ -23,7 +23,6 @@ from simonides.models.embedder import (
     Embedder,
     EmbedderFailed,
     Encoded,
-    TokenEmbedder,
     no_tokens,
 )
 from simonides.recall.index import KINDS, Bools
@@ -253,17 +252,18 @@ def _read(engine: Engine, text: str, now: int) -> tuple[Query, list[str]]:
 
 def _tokens_of(embedder: Embedder | None, text: str, ids: Sequence[int]) -> list[Token]:
     """Return the tokens of a query, each with the word that it is in."""
-    if not ids or not isinstance(embedder, TokenEmbedder):
+    pieces = getattr(embedder, "pieces", None)
+    if not ids or pieces is None:
         return []
-    words = _words_by_token(embedder, _WORD.findall(text))
+    words = _words_by_token(pieces, _WORD.findall(text))
     return [Token(id, word := words.get(id, ""), frozenset(analyse(word))) for id in ids]
 
 
-def _words_by_token(embedder: TokenEmbedder, words: Iterable[str]) -> dict[int, str]:
+def _words_by_token(pieces: Callable[[str], Sequence[int]], words: Iterable[str]) -> dict[int, str]:
     """Return for the id of each token of some words the first word that it is in."""
     found: dict[int, str] = {}
     for word in words:
-        for id in embedder.pieces(word):
+        for id in pieces(word):
             found.setdefault(id, word)
     return found
 
@@ -278,8 +278,9 @@ def _met(
     ids, likeness = ranking.likeness(found)
     told = [word for word in _WORD.findall(content[:MET_CHARS]) if analyse(word)]
     pairs: list[tuple[float, str, str]]
-    if likeness.size and isinstance(embedder, TokenEmbedder):
-        words = _words_by_token(embedder, told)
+    pieces = getattr(embedder, "pieces", None)
+    if likeness.size and pieces is not None:
+        words = _words_by_token(pieces, told)
         likeness[:, [id not in words for id in ids]] = 0.0
         best = zip(likeness.argmax(axis=1), likeness.max(axis=1).tolist(), strict=True)
         pairs = [
