@@ -17,7 +17,6 @@ from simonides.core.results import Digest, DigestItem, Hit, Receipt
 from simonides.core.scope import Principal
 from simonides.core.validation import between
 from simonides.models.embedder import TokenCounter
-from simonides.prompt.asked import asked_of
 from simonides.prompt.catch_up import catch_up
 from simonides.prompt.core_block import core_block
 from simonides.prompt.endings import Context, Ending, Statement, endings, statements_of
@@ -44,7 +43,11 @@ FOUND = 12
 and that say something new."""
 
 BEST = 3
-"""Memories of which two may answer one question with different values; chosen."""
+"""Memories of which two may answer one question with different values, if they are relevant or the
+nearest newer one of such; chosen."""
+
+FEW = 2
+"""Terms of the words that taught a fact which its line may leave out; chosen."""
 
 PASSING_DAYS = 14
 """Days after which what was said of "this week" or "for now" has passed; chosen."""
@@ -115,8 +118,7 @@ def digest(
         choice.note(record for record in records if record.id in pinned)
         given = pinned.union(shown, (record.id for record in summary))
         chosen = choice.passing(hits, least, given)
-        chosen = _latest_first(about, chosen, rules.least)
-        best = {hit.id for hit in chosen[:BEST]}
+        best = {hit.id for hit in chosen[:BEST] if hit.relevance >= rules.relevant}
         context = Context(about, frozenset(hit.id for hit in chosen), frozenset(best))
         shown_before, told, ended = set(pinned), list[Statement](), dict[str, Ending]()
         beside = dict[str, Record]()
@@ -131,6 +133,8 @@ def digest(
                 sure = [hit.id for hit in chosen if hit.relevance >= rules.relevant]
                 by = {id: by_id.get(changes.beside.get(id, "")) for id in sure}
                 beside = {id: record for id, record in by.items() if record is not None}
+                nearest = {record.id for id, record in beside.items() if id in best}
+                context = context._replace(best=context.best | nearest)
             told, shown_before = told + said, shown_before.union(record.id for record in more)
             context = context.with_changes(changes)
             ended = endings(context, told, newer)
@@ -322,6 +326,9 @@ class Choice:
 
 
 def _says(record: Record) -> set[bytes]:
+    told = {*query_terms(f"{record.key} {record.content}".replace("_", " "))}
+    if record.key and len(set(query_terms(record.quote or "")) - told) > FEW:
+        return {fingerprint(record.content)}  # its line says less than the words that taught it
     return {fingerprint(clause) for clause in clauses_of(record.quote or record.content)}
 
 
@@ -333,15 +340,6 @@ def _is_over(record: Record, who: Principal, now: int) -> bool:
         return record.session != who.conversation
     days = (now - to_ms(record.valid_from or record.created_at)) / DAY_MS
     return days > PASSING_DAYS and is_for_now(record.content)
-
-
-def _latest_first(about: str, hits: list[Hit], least: float) -> list[Hit]:
-    """Put the newer ones of the best memories first, if a question asks how something is now."""
-    best = [hit for hit in hits[:BEST] if hit.relevance >= least]
-    if asked_of(about) is None:
-        return hits
-    best.sort(key=lambda hit: hit.record.valid_from or hit.record.created_at, reverse=True)
-    return best + hits[len(best) :]
 
 
 def _newer_first(hits: Sequence[Hit], newer: Mapping[str, Record], shown: set[str]) -> list[Hit]:
