@@ -259,3 +259,13 @@ def test_a_fact_stands_before_the_turn_that_taught_it(ana):
     contents = [hit.content for hit in hits]
     assert contents.index("Porto") == 0
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_a_fact_of_another_clause_does_not_take_the_place_of_its_turn(ana):
+    said = "Never deploy on Fridays. My sister moved to Bergen."
+    ana.add(said)
+    found = [hit.content for hit in ana.recall("Where is my sister?")]
+    assert found == [said, "Never deploy on Fridays."]
+    assert ana.recall("May we deploy on Fridays?")[0].content == "Never deploy on Fridays."
+    ana.add("I live in Porto. Never call after nine.")
+    assert ana.recall("Where do I live?")[0].content == "Porto"

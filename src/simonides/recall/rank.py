@@ -103,11 +103,6 @@ class Query(NamedTuple):
     question: Question
     heads: Floats | None = None
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing can be searched for: no text, or stop words only."""
-        return not self.terms
-
 
 class Ranked(NamedTuple):
     """One row found.
@@ -160,7 +155,7 @@ class Ranking:
         preferred = np.zeros(view.size, np.bool_)
         if preferences is not None:
             preferred[view.rows_of_keys(preferences.preference_keys)] = True
-        if query.is_empty:
+        if not query.terms:  # no text, or stop words only
             visible = visible & (view.column("pinned") | preferred)
         self._visible, self._settings, self._now = visible, settings, now
         self._lift: Floats | None = None

@@ -227,7 +227,7 @@ def explain(
         return Explanation(record=record, excluded=excluded or ("not_in_force",))
     rank, found, met = seen
     if rank is None and not excluded:
-        excluded = ("query_without_words" if read.is_empty else "nearer_scope_has_key",)
+        excluded = ("query_without_words" if not read.terms else "nearer_scope_has_key",)
     return Explanation(
         record=record, recalled=rank is not None, rank=rank,
         score=None if rank is None else found.score,
@@ -401,25 +401,30 @@ def _take(
 
 
 def _in_order(hits: list[Hit]) -> list[Hit]:
-    """Put a fact before the turn that taught it, at the better place of both, and a summary behind
-    everything else if what it quotes is found.
+    """Put a fact before the turn that taught it, if a word of that clause met one of the question,
+    and a summary behind everything else if what it quotes is found.
     """
     found = {hit.id for hit in hits}
     quoting = [each for each in hits if not found.isdisjoint(each.record.parents)]
     summaries = [each for each in quoting if each.record.category == SUMMARY]
-    taught = {turn: hit for hit in hits if hit not in summaries for turn in hit.record.parents}
+    facts = [hit for hit in hits if hit not in summaries]
     ordered: dict[str, Hit] = {}
-    for hit in hits:
-        fact = taught.get(hit.id)
-        if fact is not None and fact.id not in ordered:
+    for hit in facts:
+        taught = (each for each in facts if hit.id in each.record.parents and _bears(hit, each))
+        fact = next((each for each in taught if each.id not in ordered), None)
+        if fact is not None:
             best = {"score": hit.score, "relevance": max(fact.relevance, hit.relevance)}
             ordered[fact.id] = fact.model_copy(update=best)
-        if hit not in summaries:
-            ordered.setdefault(hit.id, hit)
+        ordered.setdefault(hit.id, hit)
     least = min((hit.score for hit in ordered.values()), default=1.0)
     for hit in summaries:
         ordered[hit.id] = hit.model_copy(update={"score": min(hit.score, least)})
     return list(ordered.values())
+
+
+def _bears(turn: Hit, fact: Hit) -> bool:
+    said = fact.record.quote or fact.content
+    return not turn.met or any(pair.found in said for pair in turn.met)
 
 
 def _reranked(engine: Engine, query: str, hits: list[Hit]) -> tuple[list[Hit], list[str]]:
