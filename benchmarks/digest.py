@@ -4,7 +4,7 @@
 
 FOLDER holds the development sets of the retrieval evaluation. Each conversation is a user, with its
 turns stored verbatim. Printed for each set: the share of questions whose evidence the digest shows,
-of those for which the first ten of `recall` hold it; the share of all evidence that the first six
+of those for which the first ten of `recall` hold it; the share of all evidence that the first five
 of `recall` hold, and that the digest shows; and the share of questions of *other* conversations for
 which the digest shows nothing beside the core block. Half of the conversations
 choose nothing and are printed apart.
@@ -42,6 +42,7 @@ def measure(folder: Path) -> None:
     rows: list[tuple[str | float, ...]] = []
     for conv in items:
         adapter.add(conv, items[conv])
+        adapter.flush(conv)
     for conv in items:
         memory, shown = adapter.memory(conv), [0.0] * 6
         for query in queries[conv]:
@@ -53,7 +54,7 @@ def measure(folder: Path) -> None:
             ids = {id for item in digest.items for id in item.ids}
             found = {memory.get(id).metadata["item_id"] for id in ids}
             shown[3] += 1
-            shown[4] += len(gold.intersection(first[:6])) / len(gold)
+            shown[4] += len(gold.intersection(first[:5])) / len(gold)
             shown[5] += len(gold & found) / len(gold)
             if gold.isdisjoint(first):
                 continue
@@ -68,10 +69,10 @@ def measure(folder: Path) -> None:
         total = [sum(row[n] for row in chosen) for n in range(2, 10)]
         if total[0] and total[7]:
             shown, empty = total[1] / total[0], total[6] / total[7]
-            six, digest = total[4] / total[3], total[5] / total[3]
+            five, digest = total[4] / total[3], total[5] / total[3]
             print(
                 f"{folder.parent.name:<12} {name:<5} {len(chosen):>3} conversations: evidence "
-                f"shown {shown:.3f} of {total[0]:.0f}, six hits {six:.3f}, digest {digest:.3f}, "
+                f"shown {shown:.3f} of {total[0]:.0f}, five hits {five:.3f}, digest {digest:.3f}, "
                 f"foreign empty {empty:.3f} of {total[7]}, "
                 f"characters {total[2] / total[0]:.0f}"
             )

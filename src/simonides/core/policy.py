@@ -315,7 +315,7 @@ class DigestRules(Section):
 
     enabled: bool = True
     lines: Few = 5
-    least: Share = 0.08
+    least: Share = 0.11
     possible: Share = 0.04
     relevant: Share = 0.2
     sensitivities: tuple[Sensitivity, ...] = (Sensitivity.PUBLIC, Sensitivity.PRIVATE)
