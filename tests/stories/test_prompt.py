@@ -4,6 +4,7 @@ import pytest
 
 import simonides
 from simonides import Draft
+from simonides.prompt.digest import digest
 
 RULE = "Never deploy on Fridays"
 
@@ -253,3 +254,18 @@ def test_what_holds_for_a_week_hides_nothing_and_passes(store, clock):
     clock.advance(days=20)
     asked = str(memory.digest("Where am I in Paris this week for a conference?"))
     assert "earlier] User: I'm in Paris" in asked
+
+
+@pytest.mark.real_encoder
+def test_the_newer_memory_stands_before_a_relevant_one_unless_the_prompt_has_it(ana, clock):
+    ana.session("one").add("The team sync is at half past nine.")
+    clock.advance(days=1)
+    newer = "The sync of the team has moved, it starts at quarter past ten."
+    ana.session("two").add(newer)
+    clock.advance(days=1)
+    question = "What time is the team sync at half past nine?"
+    items = ana.digest(question).items
+    assert [newer[:20] in item.line for item in items] == [True, False]
+    [id] = [each.id for each in ana.list() if each.content == newer]
+    again = ana._call(digest, question, shown=[id]).items
+    assert not any(newer[:20] in item.line for item in again)

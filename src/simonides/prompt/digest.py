@@ -142,7 +142,7 @@ def digest(
             if not more:
                 break  # else what ended a statement may have ended, too
         over = {id: ending.by for id, ending in ended.items()}
-        ordered = _newer_first(chosen, {**beside, **over}, pinned)
+        ordered = _newer_first(chosen, {**beside, **over}, given)
         past = {hit.id for hit in ordered if _is_over(hit.record, who, engine.clock.now_ms())}
         choice.fill(ordered, ended, past)
         records += [hit.record for hit in ordered]
