@@ -340,3 +340,11 @@ def test_a_session_is_noted_shown_and_ended(ana: Run) -> None:
     assert "monday  3 turns  ended" in ana("sessions").out
     assert "RAL 1013" in ana("get", "paint").out
     assert "Last conversation" in ana("digest", "hello", "--session", "tuesday").out
+
+
+def test_every_signal_has_a_name_for_people():
+    from simonides.cli.show import PARTS
+    from simonides.recall.rank import CLOSER, FIRST, PLAIN
+
+    signals = {name for stage in (FIRST, CLOSER, PLAIN) for form in stage.values() for name in form}
+    assert signals | {"confidence", "newest"} <= PARTS.keys()

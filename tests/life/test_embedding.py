@@ -10,7 +10,7 @@ from simonides.testing import ManualClock
 
 
 class Reversed:
-    """The embedded embedder with its dimensions in another order."""
+    """The encoder with its dimensions in another order, without vectors of tokens."""
 
     model_id, dimensions = "reversed", Encoder().dimensions
 

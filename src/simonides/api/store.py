@@ -256,7 +256,7 @@ def open(
         settings: None reads the environment.
         model: Language model that reads what was said: a name such as ``openai:gpt-5-mini``, or a
             model of pydantic-ai. None means what the settings name; without one, rules read it.
-        embedder: A model of your own instead of the embedded one, or the name of one, such as
+        embedder: A model of your own instead of the shipped encoder, or the name of one, such as
             ``openai:text-embedding-3-small``; ``"none"`` for words only. Memories get vectors of
             another embedder in the background.
         reranker: Looks at the best hits again.

@@ -26,6 +26,7 @@ PARTS = {
     "own": "said about oneself", "date": "said on the day named", "time": "names a time",
     "length": "short turn", "opening": "opens its conversation", "recency": "recent",
     "session_whole": "its conversation's subject", "confidence": "doubt", "newest": "newer version",
+    "wish": "standing wish, and work is asked for",
 }  # fmt: skip
 """What the parts of `Hit.why` are called in lines for people; others by their own name."""
 

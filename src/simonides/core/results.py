@@ -34,8 +34,9 @@ class Hit(Value):
     Attributes:
         record: The record.
         score: 0 to 1; it orders the hits of one query.
-        relevance: 0 to 1: it rises with the probability that the record bears on the query at all,
-            and is .75 where a digest begins to show something. ``min_relevance`` compares with it.
+        relevance: 0 to 1: the probability that the record bears on the query, calibrated on
+            questions about what six people said. A digest shows lines from .04, calls them relevant
+            from .2, and shows none if the best is below .11. ``min_relevance`` compares with it.
             Unlike the score it knows no age, doubt or preference.
         why: What each part adds to the evidence in log-odds, largest first. ``whole``: meaning as
             a whole. ``window``, ``session``: words that met here and in the turns beside it, and
@@ -43,8 +44,8 @@ class Hit(Value):
             about. ``own``: said about oneself. ``date``: said on the day named. ``time``: names a
             time. ``length``: a short turn. ``opening``: opens its conversation. ``recency``:
             recent. ``session_whole``: the subject of its conversation. ``confidence``: doubt.
-            ``newest``: a newer version. Other modes of fusion have ``vector``, ``keyword`` and
-            ``importance``.
+            ``newest``: a newer version. ``wish``: a standing wish, where work is asked for. Other
+            modes of fusion have ``vector``, ``keyword`` and ``importance``.
         met: Which words of the question met which words of the record, the most alike first. At
             most 6; of a record the first 4,096 characters are read, without stop words.
         terms: Terms of the query that the record holds.

@@ -423,8 +423,7 @@ def _in_order(hits: list[Hit]) -> list[Hit]:
 
 
 def _bears(turn: Hit, fact: Hit) -> bool:
-    said = fact.record.quote or fact.content
-    return not turn.met or any(pair.found in said for pair in turn.met)
+    return not turn.met or any(p.found in (fact.record.quote or fact.content) for p in turn.met)
 
 
 def _reranked(engine: Engine, query: str, hits: list[Hit]) -> tuple[list[Hit], list[str]]:

@@ -41,7 +41,7 @@ def open(
         clock: Time; a new `ManualClock` without one.
         settings: None reads the environment, as in `simonides.open`.
         model: A language model, for example a `ScriptedModel`; None means what the settings name.
-        embedder: A model of your own instead of the embedded one, for example a `SmallEmbedder`,
+        embedder: A model of your own instead of the encoder, for example a `SmallEmbedder`,
             which makes tests fast that need no meaning.
     """
     from simonides.api.store import open as open_store

@@ -84,7 +84,7 @@ def fold(text: str) -> str:
 
 
 def is_latin(text: str) -> bool:
-    """Whether most letters of a text are Latin, the only script of the static embedder."""
+    """Whether most letters of a text are Latin, the only script of the encoder."""
     letters = [char for char in text if char.isalpha()]
     return 2 * sum(char < "\u0250" for char in letters) > len(letters)
 
