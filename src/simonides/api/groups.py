@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from simonides.api.call import Bound
+from simonides.change import privacy, review
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import Event, Outcome
 from simonides.core.record import FULL_ID
@@ -21,7 +22,6 @@ from simonides.core.results import (
 )
 from simonides.govern import audit
 from simonides.prompt import receipts
-from simonides.write import privacy, review
 
 
 class Audit(Bound):

@@ -10,6 +10,7 @@ from simonides.api.call import Bound
 from simonides.api.groups import Audit, Pending, Privacy, Receipts
 from simonides.api.task import Task
 from simonides.api.tools import Tools
+from simonides.change import correct, forget
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import Outcome, Outcomes
 from simonides.core.record import Draft, Record, id_text
@@ -21,7 +22,6 @@ from simonides.recall import lookup
 from simonides.recall.recall import explain, recall, status
 from simonides.sessions.add import add
 from simonides.tasks import loop
-from simonides.write import change, forget
 from simonides.write.log import conversations
 from simonides.write.remember import remember, remember_one
 
@@ -304,7 +304,7 @@ class Memory(Bound):
             StoreError: If the store could not; nothing was written.
         """
         return self._call(
-            change.correct, which, content, pinned=pinned, importance=importance, expires=expires,
+            correct.correct, which, content, pinned=pinned, importance=importance, expires=expires,
             quote=quote,
         )  # fmt: skip
 
@@ -318,7 +318,7 @@ class Memory(Bound):
             NotFound: If there is no such memory in the own scope; it names the nearest key.
             StoreError: If the store could not; nothing was written.
         """
-        return self._call(change.confirm, which)
+        return self._call(correct.confirm, which)
 
     def promote(self, which: str | Record | Hit, to: str = "org") -> Outcome:
         """Copy a memory upward: from a task to its user or org, from a user to its org.
@@ -335,7 +335,7 @@ class Memory(Bound):
             ScopeDenied: If the target is not above, or not this principal's to write.
             StoreError: If the store could not; nothing was written.
         """
-        return self._call(change.promote, which, text("to", to))
+        return self._call(correct.promote, which, text("to", to))
 
     def forget(self, which: str | Record | Hit) -> Outcome:
         """Delete a memory with all its versions and what was derived from it.

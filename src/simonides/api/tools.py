@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from simonides.api.call import Bound
+from simonides.change.forget import forget
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, SimonidesError, StoreError
 from simonides.core.outcome import Outcome
@@ -22,7 +23,6 @@ from simonides.core.scope import Principal
 from simonides.core.validation import invalid, one_of
 from simonides.prompt.digest import digest, profile
 from simonides.recall.lookup import get, own
-from simonides.write.forget import forget
 from simonides.write.remember import remember_one
 
 VENDORS = ("openai", "responses", "anthropic", "gemini")

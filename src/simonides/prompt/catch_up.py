@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simonides.change.privacy import unrefused
 from simonides.core.engine import Engine
 from simonides.core.policy import DigestRules
 from simonides.core.record import Record
@@ -11,7 +12,6 @@ from simonides.govern.rights import Reach, may_see, readable
 from simonides.prompt.lines import item_of
 from simonides.storage.rows import id_bytes, latest_of, record_of
 from simonides.write.log import last_part, parts
-from simonides.write.privacy import unrefused
 
 CHARS = 1_300
 """Most characters of it: a whole summary."""

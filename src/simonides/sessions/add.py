@@ -11,6 +11,7 @@ from typing import Any
 
 from simonides.capture.commands import Kind
 from simonides.capture.messages import Message, read_messages
+from simonides.change import privacy
 from simonides.core.clock import parse_moment, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.outcome import Outcome
@@ -28,7 +29,6 @@ from simonides.sessions.reading import Piece, pieces_of
 from simonides.storage import statements
 from simonides.text.analyse import analyse, fold
 from simonides.text.topics import is_session
-from simonides.write import privacy
 from simonides.write.candidate import candidate_of
 from simonides.write.gates import Turn
 from simonides.write.judge import Judgement, judge

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from simonides.capture.proposals import supported_summary
+from simonides.change.privacy import unrefused
 from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound, StoreError
@@ -50,7 +51,6 @@ from simonides.write.log import (
     read_job,
     turns_of,
 )  # fmt: skip
-from simonides.write.privacy import unrefused
 from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import Vector, owner_turn
 

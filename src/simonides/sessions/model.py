@@ -22,6 +22,8 @@ from simonides.capture.proposals import (
     instructions,
     supported_summary,
 )
+from simonides.change.correct import withdraw
+from simonides.change.privacy import unrefused
 from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
@@ -38,7 +40,6 @@ from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, memory_row
 from simonides.write import queue
 from simonides.write.candidate import candidate_of, draft_fields
-from simonides.write.change import withdraw
 from simonides.write.gates import Turn
 from simonides.write.judge import Commit, Drop, Judgement, judge
 from simonides.write.log import (
@@ -52,7 +53,6 @@ from simonides.write.log import (
     read_job,
     turns_of,
 )  # fmt: skip
-from simonides.write.privacy import unrefused
 from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import owner_turn
 

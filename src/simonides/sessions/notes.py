@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from simonides.change.privacy import unrefused
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import Outcome
@@ -22,7 +23,6 @@ from simonides.write.candidate import candidate_of, check_key
 from simonides.write.gates import Turn
 from simonides.write.judge import judge
 from simonides.write.log import go_on, last_part, next_position, turns_of
-from simonides.write.privacy import unrefused
 from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import owner_turn
 

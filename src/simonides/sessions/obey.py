@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import suppress
 
 from simonides.capture.commands import Kind, Reading
+from simonides.change import privacy
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.results import Asked
 from simonides.core.scope import Principal
 from simonides.sessions.reading import points_back
 from simonides.text.topics import how_many, is_everything, is_session
-from simonides.write import privacy
 
 ANSWERS = {
     Kind.UNSAFE: "This is no rule: it would switch off a safeguard.",

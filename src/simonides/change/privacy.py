@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from simonides.change.forget import Redaction, forget_rows, redact, redacted
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
@@ -29,7 +30,6 @@ from simonides.storage.transaction import Transaction
 from simonides.text.analyse import Mark, analyse
 from simonides.text.topics import Topic, topic_of
 from simonides.write import queue
-from simonides.write.forget import Redaction, forget_rows, redact, redacted
 from simonides.write.turn import owner_turn
 
 # -- refusals --------------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""Changes of what is stored: correct, forget, refuse, decide what waits."""
