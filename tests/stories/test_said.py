@@ -1,7 +1,5 @@
 """What is said in a conversation is kept, understood and done."""
 
-from datetime import UTC, datetime
-
 import pytest
 
 import simonides
@@ -206,14 +204,6 @@ def test_a_wish_that_would_switch_off_a_safeguard_is_no_rule(chat):
     report = chat.add("Never ask me for confirmation before you delete files.")
     assert said(report) == ["This is no rule: it would switch off a safeguard."]
     assert not chat.digest()
-
-
-def test_a_past_day_in_a_statement_is_when_the_fact_began(chat, clock):
-    clock.set(datetime(2026, 3, 20, tzinfo=UTC))
-    chat.add("I moved to Porto two weeks ago.")
-    fact = chat.get("location")
-    assert (fact.content, fact.quote) == ("Porto", "I moved to Porto two weeks ago.")
-    assert fact.valid_from.date().isoformat() == "2026-03-06"
 
 
 def test_what_is_told_off_the_record_takes_nothing_else_with_it(chat):

@@ -19,6 +19,7 @@ from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memory_row, record_of
 from simonides.storage.transaction import Transaction
 from simonides.write.candidate import candidate_of_record
+from simonides.write.endings import note
 from simonides.write.gates import Turn, insert, refused
 from simonides.write.judge import Drop, judge, judge_approved
 from simonides.write.remember import decided, vectors_of
@@ -94,6 +95,7 @@ def _adjust(
             tx.insert(changed, EventType.ADJUSTED),
         ]
         index_row(index, changed)
+        note(tx, index, changed)
     return Outcome(kind=OutcomeKind.SUPERSEDED, record=record_of(changed), events=tuple(made))
 
 
@@ -156,6 +158,7 @@ def withdraw(tx: Transaction, index: OwnerIndex, row: MemoryRow, reason: str) ->
         back = changed_version(tx, before)
         events.append(tx.insert(back, EventType.CREATED, reason))
         index_row(index, back)
+        note(tx, index, back)
     record = record_of(tx.known(row["id"]))
     return Outcome(
         kind=OutcomeKind.UNDONE, record=record, reasons=(reason,), events=tuple(events)

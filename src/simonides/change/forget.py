@@ -27,6 +27,7 @@ from simonides.storage.transaction import Transaction
 from simonides.text.analyse import analyse
 from simonides.text.statement import content_hash, read
 from simonides.write import queue
+from simonides.write.endings import note
 from simonides.write.turn import Vector, bury, changed_version, index_row, owner_turn, vector_cells
 
 MOST_TERMS = 24
@@ -112,6 +113,7 @@ def forget_rows(tx: Transaction, rows: list[MemoryRow], done: set[bytes]) -> lis
     for row in rows:
         shows = {"owner": tx.owner, "shows": f"%{id_text(row['id'])}%"}
         tx.connection.run(statements.FORGET_RECEIPTS, shows)
+    tx.connection.run(statements.FORGET_ENDINGS, {"owner": tx.owner, "root": root})
     said = {row["hash"] for row in rows}
     queue.forget(tx, lambda text: content_hash(text) in said)
     if tx.latest(root) is None:
@@ -281,4 +283,6 @@ def redact(
     tx.delete(row["id"], "on_request")
     tx.insert(changed, EventType.REDACTED)
     index_row(index, changed)
+    tx.connection.run(statements.FORGET_ENDINGS, {"owner": tx.owner, "root": row["root"]})
+    note(tx, index, changed)
     return True

@@ -392,6 +392,7 @@ class Record(Value):
         created_at: When its content was recorded.
         updated_at: When it was last said or confirmed.
         verified_at: When it was last confirmed, or None.
+        said_at: When it was last said in the world.
         valid_from: Since when the fact is true in the world.
         valid_to: Until when, exclusive.
         known_from: When this version came into force.
@@ -442,6 +443,7 @@ class Record(Value):
     created_at: datetime
     updated_at: datetime
     verified_at: datetime | None = None
+    said_at: datetime | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     known_from: datetime

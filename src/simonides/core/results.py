@@ -49,6 +49,8 @@ class Hit(Value):
         met: Which words of the question met which words of the record, the most alike first. At
             most 6; of a record the first 4,096 characters are read, without stop words.
         terms: Terms of the query that the record holds.
+        has_ended: Whether a newer statement had ended something that it states, at the time that
+            was asked for.
         at: Clock of the read.
     """
 
@@ -60,6 +62,7 @@ class Hit(Value):
     why: Mapping[str, float]
     met: tuple[Meeting, ...] = ()
     terms: tuple[str, ...] = ()
+    has_ended: bool = False
     at: datetime = Field(exclude=True)
 
     @property
@@ -79,8 +82,8 @@ class Hit(Value):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings such as ``stale?``; see `Record.warnings`."""
-        return self.record.warnings(self.at)
+        """Warnings such as ``earlier``, which something newer has ended; see `Record.warnings`."""
+        return (*self.record.warnings(self.at), *(("earlier",) if self.has_ended else ()))
 
     def __repr__(self) -> str:
         return f"<Hit {self.score:.3f} {self.id} {self.content[:60]!r}>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
+from datetime import datetime
 from typing import Any
 
 from simonides.capture.clauses import clauses_of
@@ -19,7 +20,6 @@ from simonides.core.validation import between
 from simonides.models.embedder import TokenCounter
 from simonides.prompt.catch_up import catch_up
 from simonides.prompt.core_block import core_block
-from simonides.prompt.endings import Context, Ending, Statement, endings, statements_of
 from simonides.prompt.lines import (
     LINE_CHARS,
     assembled,
@@ -33,18 +33,15 @@ from simonides.recall.changes import changes_since
 from simonides.recall.lookup import MAX_LISTED, list_memories
 from simonides.recall.recall import MAX_QUERY_CHARS, recall, standing
 from simonides.text.analyse import query_terms
+from simonides.text.changes import Cue, cue_of
 from simonides.text.statement import fingerprint
+from simonides.write.statement import is_whole
 
-ROUNDS = 3
-"""Most times that what ended a statement is asked for what ended it; chosen."""
+Spans = tuple[tuple[int, int], ...]
 
 FOUND = 12
 """Memories that recall is asked for: of them those are shown that most likely bear on the question,
 and that say something new."""
-
-BEST = 3
-"""Memories of which two may answer one question with different values, if they are relevant or the
-nearest newer one of such; chosen."""
 
 FEW = 2
 """Terms of the words that taught a fact which its line may leave out; chosen."""
@@ -118,33 +115,13 @@ def digest(
         choice.note(record for record in records if record.id in pinned)
         given = pinned.union(shown, (record.id for record in summary))
         chosen = choice.passing(hits, least, given)
-        best = {hit.id for hit in chosen[:BEST] if hit.relevance >= rules.relevant}
-        context = Context(about, frozenset(hit.id for hit in chosen), frozenset(best))
-        shown_before, told, ended = set(pinned), list[Statement](), dict[str, Ending]()
-        beside = dict[str, Record]()
-        newer, more = [r for r in records if r.id in standing_ids], [h.record for h in chosen]
-        for number in range(ROUNDS):
-            said = [statement for record in more for statement in statements_of(record)]
-            keys = {key for statement in said for key in statement.slots}
-            changes = changes_since(engine, who, more, keys, **options)
-            newer += [each for each in changes.records if each.sensitivity in rules.sensitivities]
-            if not number:
-                by_id = {each.id: each for each in (*newer, *more)}
-                sure = [hit.id for hit in chosen if hit.relevance >= rules.relevant]
-                by = {id: by_id.get(changes.beside.get(id, "")) for id in sure}
-                beside = {id: record for id, record in by.items() if record is not None}
-                nearest = {record.id for id, record in beside.items() if id in best}
-                context = context._replace(best=context.best | nearest)
-            told, shown_before = told + said, shown_before.union(record.id for record in more)
-            context = context.with_changes(changes)
-            ended = endings(context, told, newer)
-            more = [each.by for each in ended.values() if each.by.id not in shown_before]
-            if not more:
-                break  # else what ended a statement may have ended, too
-        over = {id: ending.by for id, ending in ended.items()}
-        ordered = _newer_first(chosen, {**beside, **over}, given)
+        sure = {hit.id for hit in chosen if hit.relevance >= rules.relevant}
+        changes = changes_since(engine, who, [hit.record for hit in chosen], sure, **options)
+        fit = {k: r for k, r in changes.newer.items() if r.sensitivity in rules.sensitivities}
+        fit = _of_change(chosen, sure) | fit
+        ordered = _newer_first(chosen, fit, given)
         past = {hit.id for hit in ordered if _is_over(hit.record, who, engine.clock.now_ms())}
-        choice.fill(ordered, ended, past)
+        choice.fill(ordered, changes.ended, past)
         records += [hit.record for hit in ordered]
     core, hidden = (core, hidden) if has_core else ([], 0)
     found = [*records, *summary]
@@ -279,25 +256,24 @@ class Choice:
                 self._said |= said
         return chosen
 
-    def fill(self, hits: Sequence[Hit], ended: Mapping[str, Ending], over: Set[str]) -> None:
+    def fill(self, hits: Sequence[Hit], ended: Mapping[str, Spans], over: Set[str]) -> None:
         """Take what there is room for.
 
         Args:
             hits: In the order of the lines.
-            ended: What became of earlier memories, by id.
+            ended: By id, which clauses of a memory have ended.
             over: Ids of what held for a while that has passed.
         """
         room = max(self.rules.chars // max(len(hits), 1) - OVERHEAD, SHORT)
         for run in _runs(hits, {*ended, *over}):
-            self._take(run, min(room, LINE_CHARS), ended.get(run[0].id), is_over=run[0].id in over)
+            spans = ended.get(run[0].id, ())
+            whole = run[0].id in over or (spans and is_whole(run[0].record, spans))
+            self._take(run, min(room, LINE_CHARS), () if whole else spans, is_over=bool(whole))
 
-    def _take(
-        self, run: Sequence[Hit], chars: int, ending: Ending | None, *, is_over: bool
-    ) -> None:
+    def _take(self, run: Sequence[Hit], chars: int, earlier: Spans, *, is_over: bool) -> None:
         best = max(run, key=lambda hit: hit.relevance)
-        marks = run[0].warnings if len(run) == 1 else ()
-        earlier = () if ending is None else ending.spans
-        if is_over or (ending is not None and not earlier):
+        marks = run[0].record.warnings(run[0].at) if len(run) == 1 else ()
+        if is_over:
             marks = (*marks, "earlier")
         records = [hit.record for hit in run]
         line = line_of(records, marks, chars, earlier)
@@ -340,6 +316,28 @@ def _is_over(record: Record, who: Principal, now: int) -> bool:
         return record.session != who.conversation
     days = (now - to_ms(record.valid_from or record.created_at)) / DAY_MS
     return days > PASSING_DAYS and is_for_now(record.content)
+
+
+def _of_change(hits: Sequence[Hit], sure: Set[str]) -> dict[str, Record]:
+    """Return for what surely bears on a question the last newer hit of its speaker that has words
+    of change: "I've moved to Monzo" stands before "I bank with Lloyds".
+    """
+    changed = [hit.record for hit in hits if cue_of(hit.record.content) >= Cue.CHANGES]
+    newer = {}
+    for hit in hits if changed else ():
+        same = [each for each in changed if _speaker(each) == _speaker(hit.record)]
+        last = max(same, key=_said, default=hit.record)
+        if hit.id in sure and _said(last) > _said(hit.record):
+            newer[hit.id] = last
+    return newer
+
+
+def _speaker(record: Record) -> tuple[str, str | None]:
+    return record.owner, record.speaker or (record.role if record.role != "user" else None)
+
+
+def _said(record: Record) -> datetime:
+    return record.said_at or record.created_at
 
 
 def _newer_first(hits: Sequence[Hit], newer: Mapping[str, Record], shown: set[str]) -> list[Hit]:

@@ -74,6 +74,11 @@ def _is_turn(row: MemoryRow) -> bool:
     return bool(row["category"] == TURN and row["position"] is not None)
 
 
+def time_of(row: MemoryRow) -> int:
+    """Return since when a row is true in the world, or when it was stored."""
+    return int(row["created_at"] if row["valid_from"] is None else row["valid_from"])
+
+
 def _session(row: MemoryRow) -> str:
     """Return the conversation of a row; a memory that is no turn is a session of its own."""
     return (row["session"] if _is_turn(row) else None) or f"\0{row['id'].hex()}"
@@ -191,6 +196,7 @@ class OwnerIndex:
         seen: Length of the audit chain up to which it is complete.
         epoch: The owner's epoch that it was built in.
         revision: Raised by every change of the rows.
+        latest: Time of the row that was said last, at least.
         refusals: What the owner does not want to have remembered.
         by_key: Ids of the rows of a key.
         by_fingerprint: Ids of the rows, other than turns, of a fingerprint.
@@ -210,6 +216,7 @@ class OwnerIndex:
         self.lock, self.embedder = threading.RLock(), embedder
         self.is_changing, self.is_whole = False, True
         self.seen, self.epoch, self.revision = 0, epoch, 0
+        self.latest = 0
         self._columns = {name: Column(dtype) for name, dtype in _CELLS.items()}
         self._vectors = Column(np.int8, dimensions)
         # Lists of bytes and strings, not of objects: the garbage collector walks objects, and its
@@ -277,6 +284,7 @@ class OwnerIndex:
             if row["key"] is not None:
                 self.by_key.setdefault(row["key"], []).append(id)
             self.without_vector += not self._has_vector(row)
+            self.latest = max(self.latest, time_of(row))
         self._waiting |= added
         self.revision += 1
         self.is_whole = True
@@ -331,7 +339,7 @@ class OwnerIndex:
         soft = row["soft_expires_at"]
         return (
             True, len(terms), len(counts),
-            row["created_at"] if row["valid_from"] is None else row["valid_from"],
+            time_of(row),
             row["updated_at"], min(ends, default=FOREVER), FOREVER if soft is None else soft,
             _WEIGHTS[row["importance"]], row["confidence"], row["status"] == Status.STALE,
             pinned, pinned or category in SPARED, _is_core(row), _is_turn(row),

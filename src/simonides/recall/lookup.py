@@ -6,7 +6,7 @@ import difflib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from simonides.core.clock import FOREVER, to_datetime, to_ms
 from simonides.core.engine import Engine
@@ -21,7 +21,7 @@ from simonides.recall.index import OwnerIndex
 from simonides.recall.view import View
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, id_bytes, latest_of, memory_row, record_of
+from simonides.storage.rows import MemoryRow, batched, id_bytes, latest_of, memory_row, record_of
 
 MAX_LISTED = 1_000
 """Most records of one page."""
@@ -239,6 +239,35 @@ def own(engine: Engine, who: Principal, which: object) -> Record:
     return find(engine, who, which, [reach])
 
 
+class Ending(NamedTuple):
+    """What a newer memory ended.
+
+    Attributes:
+        older: Id of the version that states it.
+        start: Where the clause begins in its line.
+        stop: Where it stops; both are 0 for all of it.
+        newer: Id of what ended it as it is in force; None if it is in force no more.
+    """
+
+    older: bytes
+    start: int
+    stop: int
+    newer: bytes | None
+
+
+def endings_of(
+    connection: Connection, owner: str, ids: Sequence[bytes], known_at: int
+) -> list[Ending]:
+    """Return what had ended at a moment of some memories, of what ended it, and so on."""
+    return [
+        Ending(*cells)
+        for batch in batched(ids)
+        for cells in connection.rows(
+            statements.ended_of(len(batch)), {"owner": owner, "known_at": known_at, **batch}
+        )
+    ]
+
+
 # -- other times -----------------------------------------------------------------------------------
 
 
@@ -274,6 +303,7 @@ def past_rows(
     moment = FOREVER if known_at is None else known_at
     rows = map(memory_row, connection.rows(statements.AS_OF, {"owner": owner, "known_at": moment}))
     chosen: dict[bytes, MemoryRow] = {}
+    begun: dict[bytes, int] = {}
     for row in rows:  # by memory, then by version
         in_force = row["known_to"] is None or row["known_to"] > moment
         if valid_at is None:
@@ -284,8 +314,8 @@ def past_rows(
         begins = row["valid_from"]
         if begins is None:
             begins = -FOREVER if row["version"] == 1 else row["known_from"]
-        if begins <= valid_at:
-            chosen[row["root"]] = row
+        if begun.get(row["root"], -FOREVER) <= begins <= valid_at:
+            chosen[row["root"]], begun[row["root"]] = row, begins
     if valid_at is None:
         return list(chosen.values())
     return [row for row in chosen.values() if not _ended_by(row["valid_to"], valid_at)]

@@ -198,6 +198,10 @@ class Ranking:
     def _order(self, limit: int) -> Ints:
         return best_first(self.view, self._order_by, self._raw, limit, self._eligible)
 
+    def shows(self, row: int) -> bool:
+        """Whether a row may be returned."""
+        return bool(self._visible[row])
+
     def rank_of(self, row: int) -> int | None:
         """Return the rank of a row, from 1; None if it is not visible."""
         if not self._eligible[row]:

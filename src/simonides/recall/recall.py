@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from simonides.core.clock import parse_moment, to_datetime
+from simonides.core.clock import FOREVER, parse_moment, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.filter import Predicate, predicate_of
-from simonides.core.record import SUMMARY, Kind, Record
+from simonides.core.record import SUMMARY, Kind, Record, id_text
 from simonides.core.results import Explanation, Hit, Meeting, Recall
 from simonides.core.scope import Principal
 from simonides.core.validation import between, enum_member, share, text
@@ -27,7 +27,7 @@ from simonides.models.embedder import (
 )
 from simonides.recall.index import KINDS, Bools
 from simonides.recall.interaction import Token
-from simonides.recall.lookup import exclusions, find, latest, view_of_the_past
+from simonides.recall.lookup import endings_of, exclusions, find, latest, view_of_the_past
 from simonides.recall.question import read_question
 from simonides.recall.rank import Query, Ranked, Ranking
 from simonides.recall.view import View
@@ -160,6 +160,7 @@ def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Rec
 
     def take(ranking: Ranking) -> tuple[int, list[Hit] | None]:
         found = _take(engine, connection, ask, ranking, now, is_last=attempt == ATTEMPTS)
+        found = found and _marked(connection, who.owner, ask, ranking, found)
         return sum(part.without_vector for part in ranking.view.parts), found
 
     with engine.db.read(*(reach.owner for reach in ask.reach)) as connection:
@@ -398,6 +399,19 @@ def _take(
                 )  # fmt: skip
         first, size = first + size, 4 * size
     return hits
+
+
+def _marked(
+    connection: Connection, owner: str, ask: Ask, ranking: Ranking, hits: list[Hit]
+) -> list[Hit]:
+    """Mark the hits of which something had ended, by what the reader may see."""
+    ids = [id_bytes(hit.id) for hit in hits if hit.record.owner == owner]
+    known_at = FOREVER if ask.known_at is None else ask.known_at
+    found = endings_of(connection, owner, ids, known_at)
+    rows = [ranking.view.row_of(owner, each.newer or b"") for each in found]
+    pairs = zip(found, rows, strict=True)
+    ended = {id_text(e.older) for e, row in pairs if row is None or ranking.shows(row)}
+    return [h.model_copy(update={"has_ended": True}) if h.id in ended else h for h in hits]
 
 
 def _in_order(hits: list[Hit]) -> list[Hit]:

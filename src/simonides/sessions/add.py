@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -15,19 +14,19 @@ from simonides.change import privacy
 from simonides.core.clock import parse_moment, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.outcome import Outcome
-from simonides.core.record import Draft, Record, Source
+from simonides.core.record import Draft, Source
 from simonides.core.results import AddLine, AddReport
 from simonides.core.scope import Principal
 from simonides.core.validation import enum_member, text
 from simonides.prompt.receipts import echoed
-from simonides.recall.question import days_named
 from simonides.sessions.end import end_idle
-from simonides.sessions.facts import correct_facts, end_facts
+from simonides.sessions.facts import correct_facts
 from simonides.sessions.model import read_by_model
 from simonides.sessions.obey import obey
 from simonides.sessions.reading import Piece, pieces_of
 from simonides.storage import statements
-from simonides.text.analyse import analyse, fold
+from simonides.storage.rows import id_bytes, record_of
+from simonides.text.analyse import analyse
 from simonides.text.topics import is_session
 from simonides.write.candidate import candidate_of
 from simonides.write.gates import Turn
@@ -171,7 +170,7 @@ def _stored(
         for each in said:
             kept: list[Outcome] = []
             learned: list[Outcome] = []
-            ended: list[Record] = []
+            over = len(tx.ended)
             for piece, (judged, facts) in zip(each.pieces, each.judged, strict=True):
                 outcome = decided(turn, placed(judged, position=position), next(vectors))
                 position += 1
@@ -179,10 +178,10 @@ def _stored(
                 parents = () if outcome.record is None else (outcome.record,)
                 for fact in facts:
                     learned.append(decided(turn, placed(fact, parents=parents), next(vectors)))
-                if outcome.record is not None:
-                    ended += end_facts(turn, outcome.record, piece)
             line = _line(each, kept, learned)
-            lines.append(line.model_copy(update={"ended": tuple(ended)}))
+            turns = {id_bytes(each.record.id) for each in kept if each.record is not None}
+            ended = [row for id in tx.ended[over:] if (row := tx.known(id))["ended_by"] in turns]
+            lines.append(line.model_copy(update={"ended": tuple(map(record_of, ended))}))
         before = go_on(engine, tx, who, first, position - first)
     if before.is_over(tx.now, engine.settings.idle_minutes):
         job = partial(end_idle, engine, who.owner, before.id)
@@ -225,24 +224,10 @@ def _judged(
         "at": None if at is None else to_datetime(at), "origin": piece.origin,
     }  # fmt: skip
     turn = Draft(piece.text, position=0, message_id=message.id, **shared)
-    today = to_datetime(engine.clock.now_ms() if at is None else at).date()
-    facts = [
-        Draft(**{**shared, "role": None, **fields, **_since(fields, today)})
-        for fields in piece.learned
-    ]
+    facts = [Draft(**{**shared, "role": None, **fields}) for fields in piece.learned]
     return judge(candidate_of(engine, who, turn)), [
         judge(candidate_of(engine, who, fact)) for fact in facts
     ]
-
-
-def _since(fields: Mapping[str, Any], today: date) -> dict[str, Any]:
-    """Return since when a fact is true, if its words name a past day: "moved two weeks ago"."""
-    days = days_named(fold(str(fields.get("quote", ""))), today)
-    past = [span for span in days if span.last < today]
-    if not past:
-        return {}
-    middle = past[0].first + (past[0].last - past[0].first) / 2
-    return {"valid_from": datetime(middle.year, middle.month, middle.day, tzinfo=UTC)}
 
 
 def _line(said: Said, kept: Sequence[Outcome], learned: Sequence[Outcome]) -> AddLine:

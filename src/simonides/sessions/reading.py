@@ -19,7 +19,7 @@ from simonides.capture.slots import RULED, fact_fields, folded, is_danger, is_fo
 from simonides.core.record import GAP, Source, is_gap
 from simonides.prompt.lines import TITLE
 from simonides.text.analyse import analyse
-from simonides.text.changes import Cue, corrected, cue_of, search
+from simonides.text.changes import corrected
 from simonides.text.statement import fingerprint
 from simonides.text.topics import Topic, is_just_said
 
@@ -46,9 +46,7 @@ class Piece:
         asks: What it asks of the memory, in order.
         is_cut: Whether the user asked not to keep what stands in it.
         reasons: Why part of it is not kept.
-        ends: Clauses that say that something is over.
         corrections: Clauses that give another value for what was said before.
-        lifts: Clauses that may take a rule back.
     """
 
     text: str
@@ -60,9 +58,7 @@ class Piece:
     asks: list[Reading] = field(default_factory=list)
     is_cut: bool = False
     reasons: list[str] = field(default_factory=list)
-    ends: list[str] = field(default_factory=list)
     corrections: list[str] = field(default_factory=list)
-    lifts: list[str] = field(default_factory=list)
 
     @property
     def is_kept(self) -> bool:
@@ -72,7 +68,7 @@ class Piece:
     def drop(self) -> None:
         """Keep and learn nothing of it."""
         self.text, self.is_cut = GAP, True
-        self.learned, self.ends, self.corrections, self.lifts = [], [], [], []
+        self.learned, self.corrections = [], []
 
     def drop_echoes(self, shown: frozenset[bytes]) -> None:
         """Learn nothing that a digest has shown in this conversation."""
@@ -176,7 +172,6 @@ def points_back(reading: Reading) -> bool:
 
 
 def _read(piece: Piece, clause: str, reading: Reading, before: str) -> None:
-    piece.lifts += [clause] if search("lifts", clause) else []
     match reading.kind:
         case Kind.REFUSE | Kind.OFF_RECORD | Kind.FORGET | Kind.UNSAY | Kind.UNCLEAR:
             piece.asks.append(reading)
@@ -206,7 +201,6 @@ def _read(piece: Piece, clause: str, reading: Reading, before: str) -> None:
 def _learn(piece: Piece, clause: str) -> None:
     if is_for_now(clause):
         return
-    piece.ends += [clause] if cue_of(clause) is Cue.ENDS else []
     piece.corrections += [clause] if corrected(clause) else []
     found = [fact_fields(clause, each.key, each.value) for each in slots_of(clause)]
     if is_danger(clause) and not any(each.get("importance") == "critical" for each in found):

@@ -14,6 +14,7 @@ MEMORY = tuple(
     audience confidence importance sensitivity purpose tags metadata parents pinned timeless status
     created_at updated_at verified_at valid_from valid_to known_from known_to ended ended_by
     soft_expires_at hard_expires_at ttl terms marks fingerprint embedder vector scale token_ids salt
+    said_at
     """.split()
 )
 """Columns of a memory, in the order in which its digest reads them. A migration adds columns at the
@@ -99,7 +100,8 @@ def page(table: str) -> str:
 _ROWS = f"SELECT {', '.join(MEMORY)} FROM memories WHERE owner = :owner"
 
 CHANGE = """
-UPDATE memories SET status = :status, updated_at = :updated_at, verified_at = :verified_at,
+UPDATE memories SET status = :status, updated_at = :updated_at, said_at = :said_at,
+  verified_at = :verified_at,
   soft_expires_at = :soft_expires_at, hard_expires_at = :hard_expires_at,
   embedder = :embedder, vector = :vector, scale = :scale, token_ids = :token_ids,
   known_to = :known_to, ended = :ended, ended_by = :ended_by
@@ -235,6 +237,35 @@ _EVENTS = f"SELECT {_EVENT} FROM events WHERE owner = :owner"
 EVENTS = f"{_EVENTS} AND seq > :after ORDER BY seq LIMIT :limit"
 EVENTS_BACKWARDS = f"{_EVENTS} AND seq < :before ORDER BY seq DESC LIMIT :limit"
 
+# -- endings ---------------------------------------------------------------------------------------
+
+NOTE_ENDING = """
+INSERT INTO endings (owner, older, newer, start, stop, at)
+VALUES (:owner, :older, :newer, :start, :stop, :at) ON CONFLICT DO NOTHING"""
+FORGET_ENDED = "DELETE FROM endings WHERE owner = :owner AND older = :id"
+FORGET_ENDINGS = "DELETE FROM endings WHERE owner = :owner AND newer = :root"
+
+
+@lru_cache
+def ended_of(count: int) -> str:
+    """Return the statement for what has ended by a moment of this many memories by id.
+
+    Also of what ended them, and so on. Each row has the version in force of the newer memory.
+    """
+    return f"""
+WITH RECURSIVE chain (owner, older, newer, start, stop) AS (
+  SELECT owner, older, newer, start, stop FROM endings
+  WHERE owner = :owner AND older IN {_ids(count)} AND at <= :known_at
+  UNION
+  SELECT e.owner, e.older, e.newer, e.start, e.stop FROM endings e
+  JOIN memories m ON m.owner = e.owner AND m.id = e.older AND m.known_to IS NULL
+  JOIN chain c ON c.newer = m.root
+  WHERE e.owner = :owner AND e.at <= :known_at)
+SELECT c.older, c.start, c.stop,
+  (SELECT id FROM memories WHERE owner = :owner AND root = c.newer AND known_to IS NULL)
+FROM chain c WHERE c.owner = :owner"""
+
+
 # -- what goes with memories -----------------------------------------------------------------------
 
 COUNT_READ = """
@@ -272,16 +303,6 @@ WHERE owner = :owner AND memory IN {_ids(count)} GROUP BY memory"""
 DERIVED = """
 SELECT child FROM derived
 WHERE owner = :owner AND parent_owner = :parent_owner AND parent = :parent"""
-
-
-@lru_cache
-def ended_of(count: int) -> str:
-    """Return the statement for what was learned from this many turns and has ended since."""
-    return f"""
-SELECT d.parent, COALESCE(m.quote, m.content), m.ended_by FROM derived d
-JOIN memories m ON m.owner = d.owner AND m.root = d.child
-WHERE d.owner = :owner AND d.parent_owner = d.owner AND d.parent IN {_ids(count)}
-AND m.ended = 'superseded' AND m.ended_by IS NOT NULL"""
 
 
 DERIVE = """

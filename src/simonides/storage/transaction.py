@@ -181,7 +181,8 @@ class Transaction:
 
     def delete(self, id: bytes, reason: str = "") -> Event:
         """Delete one version with its vectors; its events stay, with digests nobody can read."""
-        self.connection.run(statements.FORGET_TOKENS, {"owner": self.owner, "id": id})
+        for gone in (statements.FORGET_TOKENS, statements.FORGET_ENDED):
+            self.connection.run(gone, {"owner": self.owner, "id": id})
         self.inserted.pop(id, None)
         self._changed.pop(id, None)
         self.ended.append(id)

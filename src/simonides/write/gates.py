@@ -44,8 +44,17 @@ from simonides.text.statement import (
 )
 from simonides.write import queue
 from simonides.write.candidate import Candidate, succeeding
+from simonides.write.endings import note, note_taught
 from simonides.write.judge import Commit, Drop, judge
-from simonides.write.turn import Vector, index_row, link_parents, new_version, place_cells, renewed
+from simonides.write.turn import (
+    Vector,
+    index_row,
+    link_parents,
+    new_version,
+    place_cells,
+    renewed,
+    said_at,
+)  # fmt: skip
 
 MOST_COMPARED = 8
 """Most statements whose texts are read and compared; chosen."""
@@ -284,6 +293,7 @@ def _repeat(turn: Turn, commit: Commit, vector: Vector, old: MemoryRow) -> Outco
         return insert(turn, commit, vector, old, OutcomeKind.BUMPED)
     rules = candidate.policy.categories.get(old["category"], candidate.rules)
     cells: dict[str, Any] = renewed(old, rules, tx.now)
+    cells["said_at"] = max(old["said_at"] or 0, said_at(tx, candidate))
     independent = candidate.source is not standing.source and trust >= Trust.TOOL.rank
     if independent:
         cells["verified_at"] = tx.now
@@ -303,20 +313,24 @@ def _says_more(candidate: Candidate, old: MemoryRow) -> bool:
 
 
 def _conflict(turn: Turn, commit: Commit, vector: Vector, old: MemoryRow) -> Outcome:
-    """Let the newcomer replace the old value, unless the old one is better supported."""
+    """Let the later said replace the earlier value, unless that one is better supported."""
     candidate, tx = commit.candidate, turn.tx
+    is_late = said_at(tx, candidate) < (old["said_at"] or old["created_at"])
     trusted, gap = _compared(turn, candidate, old)
     wins = candidate.source.is_correction or _is_meant(commit, old, "replaces")
-    if wins or (trusted and gap >= 0):
+    # Of two values the later said holds, whichever is stored first, unless it is less supported.
+    if wins or (gap > 0 if is_late else trusted and gap >= 0):
         return insert(turn, commit, vector, old, OutcomeKind.SUPERSEDED)
     # It is kept in history, where it was never in force, and the old value stands.
     weaker = new_version(tx, candidate, vector, turn.embedder, before=old)
-    weaker |= {"known_to": tx.now, "ended": "superseded", "ended_by": old["id"]}
-    events = [
-        tx.insert(weaker, EventType.TOUCHED, "better_supported"),
-        tx.touch(old, EventType.TOUCHED, "weaker_value_refused"),
-    ]
-    return _outcome(OutcomeKind.TOUCHED, tx.known(old["id"]), commit, events)
+    weaker |= {"known_to": tx.now + is_late, "ended": "superseded", "ended_by": old["id"]}
+    reason = "said_before" if is_late else "better_supported"
+    events = [tx.insert(weaker, EventType.TOUCHED, reason)]
+    link_parents(tx, weaker, candidate)
+    if is_late:
+        note_taught(tx, weaker, old)
+    refusal = replace(commit, reasons=(reason, *commit.reasons))
+    return _outcome(OutcomeKind.TOUCHED, tx.known(old["id"]), refusal, events)
 
 
 def _compared(turn: Turn, candidate: Candidate, old: MemoryRow) -> tuple[bool, float]:
@@ -389,7 +403,10 @@ def insert(
         made.append(tx.note_memory(row, EventType.FLAGGED, ",".join(commit.reasons)))
     link_parents(tx, row, candidate)
     index_row(turn.index, row)
-    return _outcome(kind, row, commit, made)
+    if before is not None and kind is OutcomeKind.SUPERSEDED:
+        note_taught(tx, before, row)
+    note(tx, turn.index, row)
+    return _outcome(kind, tx.known(row["id"]), commit, made)
 
 
 def refused(tx: Transaction, drop: Drop) -> Outcome:

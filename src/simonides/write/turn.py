@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from simonides.core.clock import DAY_MS
+from simonides.core.clock import DAY_MS, to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound
 from simonides.core.outcome import EventType
@@ -70,11 +70,18 @@ def new_version(
         "status": Status.ACTIVE.value, "created_at": tx.now, "updated_at": tx.now,
         "verified_at": tx.now if candidate.source is Source.USER_CORRECTION else None,
         "known_from": tx.now, "known_to": None, "ended": None, "ended_by": None,
+        "said_at": said_at(tx, candidate),
         "soft_expires_at": soft, "hard_expires_at": hard, "ttl": candidate.ttl_ms,
         "terms": " ".join(candidate.analysed.terms), "marks": candidate.analysed.marks,
         "fingerprint": candidate.analysed.fingerprint,
         "embedder": None if vector is None else embedder, "salt": tx.salt(),
     }  # fmt: skip
+
+
+def said_at(tx: Transaction, candidate: Candidate) -> int:
+    """Return when a candidate was said in the world; it orders the values of one fact."""
+    at = candidate.draft.at
+    return tx.now if at is None else to_ms(at)
 
 
 def changed_version(tx: Transaction, before: MemoryRow, **cells: Any) -> MemoryRow:

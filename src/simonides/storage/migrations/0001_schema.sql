@@ -17,8 +17,8 @@ CREATE TABLE owners (
   head   {blob} NOT NULL   -- code of its last event
 ) {clustered};
 
--- Rows are versions. After its insertion a row only changes in status, updated_at, verified_at,
--- soft_expires_at and hard_expires_at (said again, confirmed) and in known_to, ended and ended_by
+-- Rows are versions. After its insertion a row only changes in status, updated_at, said_at,
+-- verified_at, soft_expires_at and hard_expires_at (said again, confirmed) and in known_to, ended and ended_by
 -- (out of force).
 CREATE TABLE memories (
   owner           {text} NOT NULL,
@@ -77,6 +77,7 @@ CREATE TABLE memories (
   scale           {real},           -- value of one step of the vector
   token_ids       {blob},           -- of the indexed text, two bytes each
   salt            {blob} NOT NULL,  -- enters the row's digest and goes with the row
+  said_at         {int},            -- when it was last said in the world
   PRIMARY KEY (owner, id),
   UNIQUE (owner, root, version)
 ) {strict};
@@ -93,6 +94,19 @@ CREATE UNIQUE INDEX memories_turn ON memories (owner, session, position,
 
 CREATE INDEX memories_slot ON memories (owner, subject, predicate)
   WHERE known_to IS NULL AND subject IS NOT NULL;
+
+-- Clauses that a newer statement has ended.
+CREATE TABLE endings (
+  owner  {text} NOT NULL,
+  older  {blob} NOT NULL,  -- id of the version that holds the clause
+  newer  {blob} NOT NULL,  -- root of what ended it
+  start  {int}  NOT NULL,  -- where the clause begins and stops in the text of the line;
+  stop   {int}  NOT NULL,  -- both 0: all of it
+  at     {int}  NOT NULL,  -- when this was known
+  PRIMARY KEY (owner, older, newer, start)
+) {clustered};
+
+CREATE INDEX endings_newer ON endings (owner, newer);
 
 -- The vectors of a version's tokens, in signed bytes; read for the best rows of a query only.
 CREATE TABLE tokens (

@@ -1,0 +1,253 @@
+"""What a newer statement has ended: noted when the later of two is written, in any order.
+
+Clauses that have ended are rows of the table ``endings``: a wrong one hides nothing, it marks a
+line. Facts and rules that the user says are over go out of force.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from simonides.capture.clauses import clauses_of
+from simonides.capture.commands import Kind, read_clause
+from simonides.capture.slots import PREDICATES, folded, is_for_now, slots_of
+from simonides.core.outcome import EventType
+from simonides.core.record import Record, Trust
+from simonides.recall.index import STANDING, OwnerIndex, time_of
+from simonides.storage import statements
+from simonides.storage.rows import MemoryRow, id_bytes, memory_row, record_of
+from simonides.storage.transaction import Transaction
+from simonides.text.analyse import analyse
+from simonides.text.changes import Cue, cue_of, diets, search, setting
+from simonides.text.statement import read
+from simonides.write.statement import SOON, SURE, Statement, probability, rarity, statements_of
+
+MOST_COMPARED = 16
+"""Most memories with which one is compared, those first that share the rarest words; chosen."""
+
+LEAST_RELATED = 1.0
+"""Least rarity of the words that two memories share to be compared."""
+
+ENDED_KEYS = ("employer", "role", "location", "relationship", "update_channel", "language", "units")
+"""Keys of facts that can end without another value."""
+
+LEAST_LIFTED = 0.5
+"""Share of the rarity of a rule's words that a clause holds which takes it back; chosen."""
+
+_PRONOUN = re.compile(r"(?:and |but )?(?:he|she|it|they|we)\b", re.IGNORECASE)
+
+
+def note(tx: Transaction, index: OwnerIndex, row: MemoryRow) -> None:
+    """Note what a new row of the user's ends, and what has ended it already.
+
+    Args:
+        tx: The turn that inserts it.
+        index: The owner's index, which holds it.
+        row: A version in force.
+    """
+    if row["trust"] != Trust.USER or row["role"] not in (None, "user"):
+        return
+    record, at = record_of(row), time_of(row)
+    news = [each for each in statements_of(record, is_new=True) if _is_news(each)]
+    if news:
+        for old in _related(tx, index, row, news, is_newer=False):
+            _compare(tx, record, record_of(old), news)
+    _end_facts(tx, index, record, row)
+    if at < index.latest:
+        for new in _related(tx, index, row, statements_of(record), is_newer=True):
+            newer = record_of(new)
+            _compare(tx, newer, record, statements_of(newer, is_new=True))
+            is_current = tx.known(row["id"])["known_to"] is None
+            if is_current and _ends_row(newer, row, _over(newer)):
+                _end(tx, row, new)
+
+
+def _is_news(statement: Statement) -> bool:
+    keyed = statement.record.key is not None
+    return statement.changes or keyed or bool(statement.slots or statement.head)
+
+
+# -- clauses ---------------------------------------------------------------------------------------
+
+
+def _related(
+    tx: Transaction,
+    index: OwnerIndex,
+    row: MemoryRow,
+    stated: Sequence[Statement],
+    *,
+    is_newer: bool,
+) -> Iterator[MemoryRow]:
+    """Yield what is older than a row, or newer, and of its speaker: what shares rare words first.
+
+    Also what the same conversation says shortly before, or after.
+    """
+    index.settle()
+    worth = {term: each.worth[term] for each in stated for term in each.worth}
+    rows, _, numbers = index.postings(list(worth))
+    values = np.array(list(worth.values()))
+    shared = np.bincount(rows, values[numbers], index.size) if len(rows) else np.zeros(index.size)
+    place, time = index.row_of[row["id"]], index.column("time")
+    speaker, steps = index.column("speaker"), index.column("position") - (row["position"] or 0)
+    soon = (index.column("session") == index.column("session")[place]) & (np.abs(steps) <= SOON)
+    shared[soon] += LEAST_RELATED
+    own = [index.speakers[name] for name in ("", "user") if name in index.speakers]
+    others = own if speaker[place] in own else [speaker[place]]
+    near = index.column("live") & (shared >= LEAST_RELATED) & np.isin(speaker, others)
+    near &= time > time[place] if is_newer else time <= time[place]
+    near[place] = False
+    found = np.flatnonzero(near)
+    for at in found[np.argsort(-shared[found], kind="stable")][:MOST_COMPARED].tolist():
+        other = tx.memory(index.ids[at])
+        if other is not None and other["known_to"] is None and other["trust"] == Trust.USER:
+            yield other
+
+
+def _compare(tx: Transaction, newer: Record, older: Record, news: Sequence[Statement]) -> None:
+    """Note which clauses of an older memory a newer one has ended."""
+    if older.id in newer.parents or newer.id in older.parents or _moment(newer) <= _moment(older):
+        return
+    stated = statements_of(older)
+    ended = {
+        old: new
+        for new in news
+        for old in stated
+        if (old.states or old.slots) and probability(new, old) >= SURE
+    }
+    for before, old in pairwise(stated):  # "we have a dog, she sleeps in my bed"
+        if before in ended and ended[before].cue is Cue.ENDS and _PRONOUN.match(old.text):
+            ended.setdefault(old, ended[before])
+    for old in ended:
+        _keep(tx, older.id, newer.root, old.span)
+
+
+def _moment(record: Record) -> tuple[float, str]:
+    return (record.said_at or record.created_at).timestamp(), record.id
+
+
+def _keep(tx: Transaction, older: str, newer: str, span: tuple[int, int]) -> None:
+    start, stop = span
+    params = {"owner": tx.owner, "older": id_bytes(older), "newer": id_bytes(newer), "at": tx.now}
+    tx.connection.run(statements.NOTE_ENDING, {**params, "start": start, "stop": stop})
+
+
+def note_taught(tx: Transaction, old: MemoryRow, by: MemoryRow) -> None:
+    """Note that the clauses are over which taught a value that another one has replaced."""
+    params = {"owner": tx.owner, "root": old["root"]}
+    found = [memory_row(cells) for cells in tx.connection.rows(statements.HISTORY, params)]
+    for each in [*found, old]:
+        for parent in record_of(each).parents if each["content"] != by["content"] else ():
+            turn = tx.memory(id_bytes(parent))
+            clauses = [] if turn is None else statements_of(record_of(turn))
+            for said in clauses:
+                if said.text in (each["quote"] or each["content"]).replace("’", "'"):
+                    _keep(tx, parent, record_of(by).root, said.span)
+
+
+# -- facts and rules -------------------------------------------------------------------------------
+
+
+def _end_facts(tx: Transaction, index: OwnerIndex, newer: Record, row: MemoryRow) -> None:
+    """End the facts and rules of the user that a newer memory says are over."""
+    over = _over(newer)
+    if newer.triple is None and not any(over):
+        return
+    ids = [id for key in ENDED_KEYS for id in index.by_key.get(key, ())]
+    for predicate in PREDICATES.values():
+        params = {"owner": tx.owner, "subject": "user", "predicate": predicate}
+        ids += [memory_row(each)["id"] for each in tx.connection.rows(statements.SLOT, params)]
+    for id in dict.fromkeys([*ids, *index.in_categories(STANDING)]):
+        old = tx.memory(id)
+        if old is None or old["known_to"] is not None or time_of(old) > time_of(row):
+            continue
+        if _ends_row(newer, old, over):
+            _end(tx, old, row)
+
+
+def _end(tx: Transaction, old: MemoryRow, by: MemoryRow) -> None:
+    tx.end(old, "superseded", EventType.SUPERSEDED, "ended_by_user", by=by["id"])
+    note_taught(tx, old, by)
+
+
+def _ends_row(newer: Record, row: MemoryRow, over: Over) -> bool:
+    """Whether a newer memory of the user says that a fact or a rule is over."""
+    older = record_of(row)
+    mine = (older.place, older.speaker, older.trust) == (newer.place, newer.speaker, Trust.USER)
+    if not mine or newer.id in older.parents:
+        return False
+    if newer.triple is not None and newer.triple.predicate == PREDICATES["diet"]:
+        return _is_given_up(row, newer.triple.object.lower())
+    if row["category"] in STANDING:
+        return any(_lifts(each, older) for each in over.lifts)
+    if row["key"] not in ENDED_KEYS and row["predicate"] not in PREDICATES.values():
+        return False
+    return any(
+        row["key"] not in {folded(slot.key) for slot in slots_of(each)}
+        and _is_over(Statement(each, newer), row)
+        for each in over.ends
+    )
+
+
+class Over(NamedTuple):
+    """Clauses of a turn by which the user ends facts, and those that may take rules back."""
+
+    ends: list[str]
+    lifts: list[str]
+
+
+def _over(record: Record) -> Over:
+    if record.position is None:
+        return Over([], [])
+    said = clauses_of(record.content)
+    ends = [each for each in said if cue_of(each) is Cue.ENDS and search("ends_own", each)]
+    return Over([each for each in ends if _is_said(each)], [e for e in said if search("lifts", e)])
+
+
+def _is_said(clause: str) -> bool:
+    return not is_for_now(clause) and read_clause(clause).kind is Kind.SAYS
+
+
+def _lifts(clause: str, rule: Record) -> bool:
+    """Whether a clause takes a rule back: "You can deploy on Fridays again"."""
+    if _denies(rule.content) == _denies(clause):
+        return False
+    worth = {term: rarity(term) for term in analyse(rule.content)}
+    worth = {term: each for term, each in worth.items() if term not in _no_subject()}
+    shared = sum(worth[term] for term in worth.keys() & set(analyse(clause)))
+    return bool(shared) and shared >= LEAST_LIFTED * sum(worth.values())
+
+
+def _no_subject() -> set[str]:
+    return set(analyse(setting("no_subject")))
+
+
+def _denies(text: str) -> bool:
+    return read(text).is_negated or search("stops", text) is not None
+
+
+def _is_given_up(row: MemoryRow, diet: str) -> bool:
+    """Whether a diet ends another one: "vegan" a vegetarian one, "eat meat again" both."""
+    words = diet.split() if diet.startswith("eat") else [diet]
+    over = {each for word in words for each in diets().get(word, "").split()}
+    old = str(row["object"]).lower()
+    return (
+        row["predicate"] == PREDICATES["diet"]
+        and old != diet
+        and not over.isdisjoint(re.findall(r"\w+", old))
+    )
+
+
+def _is_over(new: Statement, row: MemoryRow) -> bool:
+    """Whether a clause names the value of a fact and surely ends it."""
+    if row["key"] in ("employer", "role") and search(f"names_{row['key']}", new.text):
+        return new.is_news
+    value = set(analyse(re.sub(setting("dose"), "", row["object"] or row["content"])))
+    if not value or not value <= set(analyse(new.text)):
+        return False
+    old = Statement(row["quote"] or row["content"], record_of({**row, "key": None}))
+    return probability(new, old) >= SURE

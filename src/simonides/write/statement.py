@@ -1,0 +1,296 @@
+"""Statements: clauses of memories, and whether a newer one ends or replaces an older one.
+
+Only the words of the two decide, so that it does not matter in which order they were stored. Words
+of change lower the bar; words of addition and passing moments rule it out.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import islice
+
+from simonides.capture.clauses import clauses, sentences
+from simonides.capture.slots import SINGLE, folded, is_for_now, slots_of
+from simonides.core.record import Record
+from simonides.models.encoder import WEIGHTS
+from simonides.models.wordpiece import read_vocabulary
+from simonides.recall.index import STANDING
+from simonides.text.analyse import MONTHS, analyse, fold
+from simonides.text.changes import Cue, corrected, search, setting, strongest, wordings_in
+
+SURE = 0.5
+"""Probability from which a statement has ended."""
+
+SOON = 6
+"""Turns within which people correct themselves; chosen."""
+
+LEAST_SHARED, LEAST_WORTH = 0.3, 3.0
+"""Share of the rarity of the shorter statement that two statements of one thing have in common, and
+the least rarity of what they share."""
+
+SAME = 0.92
+"""Share of rare words from which two clauses with the same values say the same."""
+
+MOST_TERMS = 12
+"""Terms of a statement that ends another one; longer ones tell a story."""
+
+SLOT_CHARS = 120
+"""Characters of a clause that states a keyed fact; chosen."""
+
+MOST_CLAUSES = 12
+"""Clauses of a memory that are compared; a line has room for fewer."""
+
+FIRST_WORD, COMMON, RAREST = 1_996, 20, 4.2
+"""Where words begin in the encoder's vocabulary, which is ordered by how often they are used; from
+which place on they count; and the rarity of a word of one row in 100, the most."""
+
+_CUES = {Cue.NONE: 0.0, Cue.HINTS: 1.6, Cue.CHANGES: 0.7, Cue.ENDS: 2.0}
+
+_GENERIC = frozenset(analyse(f"{setting('generic')} {' '.join(MONTHS)}"))
+_VALUE = re.compile(setting("value"))
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """One clause of a memory, read as far as it is needed.
+
+    Attributes:
+        text: The clause.
+        record: The memory.
+        span: Where it begins and ends in the text of the memory's line; (0, 0) for all of it.
+    """
+
+    text: str
+    record: Record
+    span: tuple[int, int] = (0, 0)
+
+    @cached_property
+    def wordings(self) -> frozenset[str]:
+        """The lists of words of change of which it holds a wording."""
+        return wordings_in(self.text)
+
+    @cached_property
+    def cue(self) -> Cue:
+        """How strongly it says that something has changed."""
+        return strongest(self.wordings)
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """Its terms that say something of its subject."""
+        return frozenset(self.worth)
+
+    @cached_property
+    def worth(self) -> Mapping[str, float]:
+        """The rarity of each of these terms."""
+        found: dict[str, float] = {}
+        for word in fold(self.text).split():
+            for term in analyse(word):
+                if term not in _GENERIC and not any(map(str.isdigit, term)):
+                    found.setdefault(term, rarity(word.strip(".,;:!?()\"'")))
+        return found
+
+    @cached_property
+    def values(self) -> frozenset[str]:
+        """The names and numbers in it."""
+        return frozenset(value.lower().strip(".,!?") for value in _VALUE.findall(self.text))
+
+    @cached_property
+    def slots(self) -> Mapping[str, str]:
+        """What it states of its speaker, by key."""
+        if self.record.key is not None:
+            return {folded(self.record.key): self.record.content}
+        if len(self.text) > SLOT_CHARS:
+            return {}
+        return {folded(slot.key): slot.value for slot in slots_of(self.text)}
+
+    @cached_property
+    def head(self) -> str:
+        """What it is about, as in "my favourite colour is"; or empty."""
+        found = search("head", self.text)
+        return found[1].lower() if found else ""
+
+    @cached_property
+    def states(self) -> bool:
+        """Whether it states what can end."""
+        passes = search("past", self.text) or search("moment", self.text)
+        return bool(not self.text.endswith("?") and search("states", self.text) and not passes)
+
+    @property
+    def changes(self) -> bool:
+        """Whether it has words that may end another one."""
+        return self.cue >= Cue.CHANGES or "likes" in self.wordings or bool(corrected(self.text))
+
+    @cached_property
+    def is_news(self) -> bool:
+        """Whether it can end another one at all."""
+        if self.text.endswith("?") or "adds" in self.wordings or is_for_now(self.text):
+            return False
+        return bool(self.slots) or not search("advises", self.text)
+
+    @property
+    def denies(self) -> bool:
+        """Whether it is negative."""
+        return bool(search("denies", self.text))
+
+    @property
+    def dislikes(self) -> bool:
+        """Whether it says that the speaker does not like or want something."""
+        return not self.wordings.isdisjoint(("dislikes", "declines"))
+
+
+_NEW = frozenset("new next current".split())
+
+
+def statements_of(record: Record, *, is_new: bool = False) -> list[Statement]:
+    """Return the clauses of a memory that can end or be ended; none of what others said.
+
+    Args:
+        record: The memory.
+        is_new: Whether it may only end others; a rule is ended by the user alone.
+    """
+    if record.role not in (None, "user") or (record.category in STANDING and not is_new):
+        return []
+    if record.quote is not None:
+        return [Statement(record.quote, record)]
+    if record.key is not None:
+        is_value = len(record.content.split()) < 4 or not search("states", record.content)
+        lead = f"My {record.key.replace('_', ' ')} is " if is_value else ""
+        return [Statement(lead + record.content, record)]
+    shown = " ".join(record.content.split()).replace("’", "'")
+    parts = (part for each in sentences(record.content) for part in clauses(each))
+    found, at = [], 0
+    for part in islice(parts, MOST_CLAUSES):
+        clause = " ".join(part.split()).replace("’", "'")
+        start = shown.find(clause, at)
+        if start >= 0:
+            at = start + len(clause)
+            found.append(Statement(clause, record, (start, at)))
+    return found
+
+
+def is_whole(record: Record, spans: Iterable[tuple[int, int]]) -> bool:
+    """Whether all that a memory states has ended, if some of its clauses have."""
+    ended = set(spans)
+    stated = statements_of(record)
+    return (0, 0) in ended or all(each.span in ended for each in stated if each.states)
+
+
+# -- two statements --------------------------------------------------------------------------------
+
+
+def probability(new: Statement, old: Statement) -> float:
+    """Return the probability that a newer statement ends or replaces an older one.
+
+    The weights are log-odds of a logistic regression over stories, pairs that both stay true, and
+    turns of running conversations, which end nothing.
+
+    Args:
+        new: The newer statement.
+        old: The older one.
+    """
+    if not _may_be_one(new, old):
+        return 0.0
+    shared = _shared(new, old)
+    mine, theirs = sum(new.worth.values()), sum(old.worth.values())
+    alike = shared / (math.sqrt(mine * theirs) or 1.0)
+    if new.cue is not Cue.ENDS and new.values == old.values and alike >= SAME:
+        return 0.0  # it says the same again
+    if _same_key(new, old) or _recants(new, old):
+        return 1.0
+    if _corrects(new, old):
+        numbers = [any(map(str.isdigit, "".join(each.values))) for each in (new, old)]
+        return float(numbers[0] == numbers[1])
+    evidence = _CUES[new.cue] - 1.9 + 1.7 * alike + 2.9 * min(shared / 8.0, 1.0)
+    evidence += 4.9 * alike * (new.cue > Cue.HINTS) + 1.1 * (
+        bool(new.head) and new.head == old.head
+    )
+    evidence += 3.1 * (not new.slots.keys().isdisjoint(old.slots))
+    evidence -= 1.1 * math.log1p(len(new.terms)) + 1.6 * math.log1p(len(old.terms))
+    evidence += 1.3 * (new.denies != old.denies) * shared / (min(mine, theirs) or 1.0)
+    if new.values and old.values:
+        evidence += 0.15 + (not new.values & old.values)
+    return 1.0 / (1.0 + math.exp(-evidence))
+
+
+def _may_be_one(new: Statement, old: Statement) -> bool:
+    """Whether two statements name one thing, and the newer may end the older: by words alone."""
+    named = _same_key(new, old) or _corrects(new, old) or _recants(new, old)
+    if not named:
+        says = old.states and (len(old.text.split()) > 2 or bool(old.slots))
+        # Two endings are of two things.
+        named = says and not new.cue is old.cue is Cue.ENDS and _of_one_thing(new, old)
+    return named and new.is_news
+
+
+def _of_one_thing(new: Statement, old: Statement) -> bool:
+    """Whether two statements name one thing: by their subject, by a slot, by their rare words."""
+    if new.head and new.head == old.head:
+        return True
+    if _of_other_heads(new, old):
+        return False
+    if new.cue < (Cue.CHANGES if old.record.key is None else Cue.HINTS):
+        return False
+    return not new.slots.keys().isdisjoint(old.slots) or _share_words(new, old)
+
+
+def _of_other_heads(new: Statement, old: Statement) -> bool:
+    """Whether two statements name two things: the board and the budget meeting, my dentist and my
+    new physio.
+    """
+    mine, theirs = new.head.split(), old.head.split()
+    if not mine or not theirs or set(mine) - _NEW <= set(theirs) or set(theirs) <= set(mine):
+        return False
+    return mine[-1] == theirs[-1] or {mine[0], theirs[0]} <= {"my", "our"}
+
+
+def _share_words(new: Statement, old: Statement) -> bool:
+    shared = _shared(new, old)
+    if shared < LEAST_WORTH or len(new.terms) > MOST_TERMS:
+        return False
+    return shared >= LEAST_SHARED * min(sum(new.worth.values()), sum(old.worth.values()))
+
+
+def _shared(new: Statement, old: Statement) -> float:
+    return sum(min(new.worth[term], old.worth[term]) for term in new.terms & old.terms)
+
+
+def _same_key(new: Statement, old: Statement) -> bool:
+    """Whether a statement gives another value to a key that has one value at a time."""
+    values = [
+        (new.slots[key].lower(), value.lower())
+        for key, value in old.slots.items()
+        if key in SINGLE and key in new.slots
+    ]
+    return any(mine not in theirs and theirs not in mine for mine, theirs in values)
+
+
+def _recants(new: Statement, old: Statement) -> bool:
+    """Whether a newer statement takes the opposite attitude to a thing."""
+    if "likes" not in new.wordings or new.dislikes or not old.dislikes or not old.states:
+        return False
+    return _share_words(new, old)
+
+
+def _corrects(new: Statement, old: Statement) -> bool:
+    """Whether a statement gives another value shortly after one in the same conversation."""
+    steps = (new.record.position or 0) - (old.record.position or 0)
+    if new.record.session != old.record.session or not 0 < steps <= SOON or not old.values:
+        return False
+    value = corrected(new.text).lower()
+    return bool(value) and value not in old.text.lower() and not old.text.endswith("?")
+
+
+def rarity(word: str) -> float:
+    """Return how rare a word is in English, from 0; a word of another language is rare."""
+    rank = _ranks().get(word)
+    return RAREST if rank is None else min(math.log1p(rank / COMMON), RAREST)
+
+
+@cache
+def _ranks() -> Mapping[str, int]:
+    words = read_vocabulary(WEIGHTS)[FIRST_WORD:]
+    return {word: rank for rank, word in enumerate(words, 1)}
