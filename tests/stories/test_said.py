@@ -56,6 +56,19 @@ def test_resent_history_is_kept_once(chat):
     assert again.kept == 1  # a single message that is said again is said again
 
 
+def test_one_message_that_cannot_be_stored_as_it_is_keeps_no_other_out(chat):
+    report = chat.add(
+        [
+            "I live in Bergen.",
+            {"role": "user", "content": None},
+            {"role": "assistant", "content": "Cheers \ud83c to the fjords\0"},
+        ]
+    )
+    assert [line.reasons for line in report.lines] == [(), ("empty",), ("replaced_characters",)]
+    assert "Cheers \ufffd to the fjords\ufffd" in texts(chat)
+    assert chat.get("location").content == "Bergen"
+
+
 def test_messages_with_known_ids_are_skipped(chat):
     chat.add({"role": "user", "content": "First", "id": "m1"})
     report = chat.add([{"role": "user", "content": "First, edited", "id": "m1"}])

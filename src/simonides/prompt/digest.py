@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
+from datetime import timedelta
 from typing import Any
 
 from simonides.capture.clauses import clauses_of
@@ -57,6 +58,9 @@ OVERHEAD = 40
 
 SHORT = 120
 """Characters that a memory keeps, however many there are."""
+
+NEAR = timedelta(minutes=30)
+"""Most time between two turns of one line; chosen."""
 
 
 def digest(
@@ -365,7 +369,7 @@ def _newer_first(hits: Sequence[Hit], newer: Mapping[str, Record], shown: set[st
 
 
 def _runs(hits: Sequence[Hit], ended: Set[str]) -> list[list[Hit]]:
-    """Join turns that follow each other in a session, oldest first, at the rank of the best.
+    """Join turns that follow each other soon in a session, oldest first, at the rank of the best.
 
     What has ended stands alone, after what ended it.
     """
@@ -380,11 +384,17 @@ def _runs(hits: Sequence[Hit], ended: Set[str]) -> list[list[Hit]]:
         if hit.record.position is not None and hit.id not in ended:
             for step in (-1, 1):
                 near = at.get(_position(hit.record, step))
-                if near is not None and near.id not in done:
+                if near and near.id not in done and _is_soon(near.record, hit.record):
                     run.append(near)
         done |= {each.id for each in run}
         runs.append(sorted(run, key=lambda each: each.record.position or 0))
     return runs
+
+
+def _is_soon(near: Record, record: Record) -> bool:
+    """Whether two turns were said on one day, and one soon after the other."""
+    one, other = (each.valid_from or each.created_at for each in (near, record))
+    return one.date() == other.date() and abs(one - other) <= NEAR
 
 
 def _position(record: Record, step: int = 0) -> tuple[Any, ...]:

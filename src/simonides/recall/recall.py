@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from simonides.core.clock import parse_moment, to_datetime
+from simonides.core.clock import local_time, parse_moment, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.filter import Predicate, predicate_of
@@ -242,7 +242,7 @@ def _read(engine: Engine, text: str, now: int) -> tuple[Query, list[str]]:
     if engine.asked is not None:
         with suppress(EmbedderFailed):
             asked, degraded = engine.asked(text), []
-    question = read_question(text, to_datetime(now).date())
+    question = read_question(text, local_time(engine.clock, now).date())
     if asked is None:
         asked = Encoded(np.zeros(engine.indexes.dimensions, np.float32), *no_tokens(1))
     tokens = _tokens_of(engine.embedder, text, asked.ids.tolist())

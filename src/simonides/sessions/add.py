@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import datetime
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from simonides.capture.commands import Kind
 from simonides.capture.messages import Message, read_messages
 from simonides.change import privacy
-from simonides.core.clock import parse_moment, to_datetime
+from simonides.core.clock import local_time, zoned_moment
 from simonides.core.engine import Engine
 from simonides.core.outcome import Outcome
 from simonides.core.record import Draft, Record, Source
@@ -69,7 +69,7 @@ def add(
         StoreError: If the store could not.
     """
     said = read_messages(messages)
-    moment = parse_moment("at", at)
+    moment = zoned_moment("at", at)
     if source is not None:
         source = enum_member(Source, "source", source).value
     if me is not None:
@@ -216,18 +216,18 @@ def _judged(
     session: str,
     message: Message,
     piece: Piece,
-    moment: int | None,
+    moment: datetime | None,
 ) -> tuple[Judgement, list[Judgement]]:
     """Return what policy says of a turn, and of what is learned from it."""
-    at = message.at if message.at is not None else moment
+    at = message.at or moment
     shared: dict[str, Any] = {
         "session": session, "role": piece.role, "speaker": piece.speaker, "source": piece.source,
-        "at": None if at is None else to_datetime(at), "origin": piece.origin,
+        "at": at, "origin": piece.origin,
     }  # fmt: skip
     turn = Draft(piece.text, position=0, message_id=message.id, **shared)
-    today = to_datetime(engine.clock.now_ms() if at is None else at).date()
+    now = at or local_time(engine.clock, engine.clock.now_ms())
     facts = [
-        Draft(**{**shared, "role": None, **fields, **_since(fields, today)})
+        Draft(**{**shared, "role": None, **fields, **_since(fields, now)})
         for fields in piece.learned
     ]
     return judge(candidate_of(engine, who, turn)), [
@@ -235,20 +235,20 @@ def _judged(
     ]
 
 
-def _since(fields: Mapping[str, Any], today: date) -> dict[str, Any]:
+def _since(fields: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     """Return since when a fact is true, if its words name a past day: "moved two weeks ago"."""
-    days = days_named(fold(str(fields.get("quote", ""))), today)
-    past = [span for span in days if span.last < today]
+    days = days_named(fold(str(fields.get("quote", ""))), now.date())
+    past = [span for span in days if span.last < now.date()]
     if not past:
         return {}
     middle = past[0].first + (past[0].last - past[0].first) / 2
-    return {"valid_from": datetime(middle.year, middle.month, middle.day, tzinfo=UTC)}
+    return {"valid_from": datetime(middle.year, middle.month, middle.day, tzinfo=now.tzinfo)}
 
 
 def _line(said: Said, kept: Sequence[Outcome], learned: Sequence[Outcome]) -> AddLine:
-    reasons = [reason for outcome in kept for reason in outcome.reasons]
+    reasons = [*said.message.reasons, *(each for outcome in kept for each in outcome.reasons)]
     reasons += [reason for piece in said.pieces for reason in piece.reasons]
-    if not kept:
+    if not (kept or said.message.reasons):
         reasons.append("system" if said.message.role == "system" else "nothing_to_keep")
     return AddLine(
         role=said.message.role, kept=tuple(kept), learned=tuple(learned), reasons=tuple(reasons)

@@ -11,11 +11,12 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from simonides.capture.proposals import supported_summary
 from simonides.change.privacy import unrefused
-from simonides.core.clock import DAY_MS, to_datetime
+from simonides.core.clock import MINUTE_MS
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound, StoreError
 from simonides.core.outcome import EventType, Outcome
@@ -27,7 +28,7 @@ from simonides.sessions.model import read_waiting
 from simonides.sessions.summary import MOST_CHARS, is_substantive, summarised
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow
+from simonides.storage.rows import MemoryRow, said_at
 from simonides.storage.transaction import Transaction
 from simonides.text.analyse import query_terms
 from simonides.write import queue
@@ -35,7 +36,6 @@ from simonides.write.candidate import candidate_of
 from simonides.write.gates import Turn
 from simonides.write.judge import Judgement, judge, judge_approved
 from simonides.write.log import (
-    MINUTE_MS,
     Part,
     begin_end,
     end_job,
@@ -277,10 +277,10 @@ class Ending:
             text, quoted = f"{text.splitlines()[0]}\n{self._by_model}", told[-MOST_PARENTS:]
         if not text:
             return self._nothing
-        last = max(turn["valid_from"] or turn["created_at"] for turn in told)
+        last = max(said_at(turn) for turn in told)
         draft = Draft(
             text, category=SUMMARY, kind="episodic", source=Source.AGENT_INFERRED.value,
-            valid_from=to_datetime(last), valid_to=to_datetime(last + SUMMARY_DAYS * DAY_MS),
+            valid_from=last, valid_to=last + timedelta(SUMMARY_DAYS),
             parents=tuple(id_text(turn["id"]) for turn in quoted), origin="summary",
         )  # fmt: skip
         # It quotes turns that were screened; it can be no rule, whatever it quotes.

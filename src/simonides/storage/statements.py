@@ -14,6 +14,7 @@ MEMORY = tuple(
     audience confidence importance sensitivity purpose tags metadata parents pinned timeless status
     created_at updated_at verified_at valid_from valid_to known_from known_to ended ended_by
     soft_expires_at hard_expires_at ttl terms marks fingerprint embedder vector scale token_ids salt
+    utc_offset
     """.split()
 )
 """Columns of a memory, in the order in which its digest reads them. A migration adds columns at the
@@ -214,7 +215,7 @@ INDEXED = tuple(
     """
     id kind category source key fingerprint task audience purpose terms marks vector scale token_ids
     embedder speaker role session position importance confidence status pinned created_at updated_at
-    valid_from valid_to soft_expires_at hard_expires_at known_to
+    valid_from valid_to soft_expires_at hard_expires_at known_to utc_offset
     """.split()
 )
 _INDEXED = f"SELECT {', '.join(INDEXED)} FROM memories WHERE owner = :owner"

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from simonides.core.clock import to_datetime
+from simonides.core.clock import MINUTE_MS, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.record import SUMMARY
 from simonides.core.results import Conversation
@@ -20,7 +20,6 @@ from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, memory_row
 from simonides.storage.transaction import Transaction
 
-MINUTE_MS = 60_000
 QUIET_MS = MINUTE_MS
 """Quiet time after which the model reads what waits; chosen."""
 
