@@ -134,7 +134,11 @@ def digest(
             newer += [each for each in changes.records if each.sensitivity in rules.sensitivities]
             if not number:
                 by_id = {each.id: each for each in (*newer, *more)}
-                sure = [hit.id for hit in chosen if hit.relevance >= rules.relevant]
+                sure = [  # of the day that is asked for, nothing newer is
+                    hit.id
+                    for hit in chosen
+                    if hit.relevance >= rules.relevant and not hit.why.get("date")
+                ]
                 by = {id: by_id.get(changes.beside.get(id, "")) for id in sure}
                 beside = {id: record for id, record in by.items() if record is not None}
                 nearest = {record.id for id, record in beside.items() if id in best}
