@@ -7,6 +7,7 @@ import pytest
 
 import simonides.testing
 from simonides.core.clock import SystemClock
+from simonides.sessions.end import end_due
 
 
 @pytest.fixture
@@ -88,3 +89,60 @@ def test_turns_share_a_line_only_if_they_were_said_soon_after_each_other(chat, c
     lines = [line for line in chat.digest("How is the running?").text.splitlines() if "run" in line]
     assert len(lines) == 2
     assert sum("User: I started to run. / User: Running makes" in line for line in lines) == 1
+
+
+# -- conversations of the past ---------------------------------------------------------------------
+
+
+MORNING = "2025-03-01T09:00:00+08:00"
+LONG = (
+    "I planned the trip to Kyoto for three weeks and looked for a good hotel near the river. " * 2
+)
+
+
+def imported(store, moments):
+    chat = store.memory(user="ana", session="old").session("old")
+    for number, moment in enumerate(moments):
+        chat.add({"role": "user", "content": f"{LONG} Plan {number}.", "at": moment})
+    return chat
+
+
+def test_a_session_has_the_times_of_its_turns(store, clock):
+    imported(store, [MORNING, "2025-03-01T09:10:00+08:00"])
+    [talk] = store.memory(user="ana").sessions()
+    assert talk.begun.isoformat() == "2025-03-01T09:00:00+08:00"
+    assert talk.last.isoformat() == "2025-03-01T09:10:00+08:00"
+    assert (talk.parts, talk.turns, talk.is_open) == (1, 2, True)
+
+
+def test_a_talk_of_the_past_has_parts_by_its_own_quiet_times(store):
+    days = [f"2025-03-0{day}T{hour}:00Z" for day in (1, 2, 3) for hour in ("09:00", "09:20")]
+    imported(store, days)
+    [talk] = store.memory(user="ana").sessions()
+    assert (talk.parts, talk.turns) == (3, 6)
+
+
+def test_one_call_with_the_talks_of_several_days_has_a_part_for_each(store):
+    chat = store.memory(user="ana", session="old")
+    said = [
+        {"role": "user", "content": f"{LONG} Plan {day}.", "at": f"2025-03-0{day}T09:00Z"}
+        for day in (1, 2, 3)
+    ]
+    assert chat.add(said).kept == 3
+    assert chat.sessions()[0].parts == 3
+
+
+def test_a_talk_of_the_past_ends_only_after_a_quiet_time_of_the_clock(store, clock):
+    imported(store, [MORNING, "2025-03-01T09:10:00+08:00"])
+    end_due(store._engine)
+    assert store.memory(user="ana").sessions()[0].is_open
+    clock.advance(minutes=store._engine.settings.idle_minutes + 1)
+    end_due(store._engine)
+    assert not store.memory(user="ana").sessions()[0].is_open
+
+
+def test_a_summary_is_of_the_day_of_its_turns(store):
+    chat = imported(store, [MORNING, "2025-03-01T09:10:00+08:00"])
+    summary = chat.end().summary.record
+    assert summary.valid_from.isoformat() == "2025-03-01T09:10:00+08:00"
+    assert summary.content.startswith("Conversation of 2025-03-01 ")

@@ -53,7 +53,7 @@ from simonides.write.log import (
     read_job,
     turns_of,
 )  # fmt: skip
-from simonides.write.remember import decided, vectors_of
+from simonides.write.remember import decided_alone, vectors_of
 from simonides.write.turn import owner_turn
 
 if TYPE_CHECKING:
@@ -393,7 +393,7 @@ def _stored(
             withdraw(tx, index, row, "misread") for row in rows if row["known_to"] is None
         )
         outcomes += tuple(
-            decided(turn_to_write, *each)
+            decided_alone(turn_to_write, *each)
             for each in zip(judged, vectors, strict=True)
             if not _is_older(tx.connection, each[0])
         )

@@ -135,10 +135,14 @@ WHERE owner = :owner AND session = :session AND position = :position AND known_t
 
 # The end of a conversation, newest first.
 LAST_TURNS = """
-SELECT hash, message_id, role, position FROM memories
+SELECT hash, message_id, role, position, valid_from, id,
+  CASE WHEN version > 1 AND content LIKE :cut THEN 1 ELSE 0 END
+FROM memories
 WHERE owner = :owner AND session = :session AND position IS NOT NULL AND known_to IS NULL
   AND COALESCE(task, '') = :task AND COALESCE(purpose, '') = :purpose
 ORDER BY position DESC LIMIT :limit"""
+
+ENDED_BY = f"{_ROWS} AND ended_by = :id AND ended = 'superseded'"
 
 KNOWN = f"""
 {_ROWS} AND position IS NULL AND known_to IS NULL AND COALESCE(purpose, '') = :purpose
@@ -323,9 +327,9 @@ PARTS = f"SELECT {_PART} FROM sessions WHERE owner = :owner ORDER BY last DESC, 
 PART = f"SELECT {_PART} FROM sessions WHERE owner = :owner AND id = :id"
 BEGIN_PART = """
 INSERT INTO sessions (owner, id, name, part, status, step, begun, last, turns, data, salt)
-VALUES (:owner, :id, :name, :part, 'open', '', :now, :now, :turns, :data, :salt)"""
+VALUES (:owner, :id, :name, :part, 'open', '', :begun, :last, :turns, :data, :salt)"""
 GO_ON = """
-UPDATE sessions SET last = :now, turns = turns + :turns
+UPDATE sessions SET last = CASE WHEN last > :last THEN last ELSE :last END, turns = turns + :turns
 WHERE owner = :owner AND id = :id"""
 KEEP_DATA = "UPDATE sessions SET data = :data WHERE owner = :owner AND id = :id"
 ENDING = f"""
@@ -357,6 +361,7 @@ AND m.known_to IS NULL ORDER BY m.id"""
 SET_DUE = """
 INSERT INTO due (at, owner, job) VALUES (:at, :owner, :job)
 ON CONFLICT (owner, job) DO UPDATE SET at = excluded.at"""
+DUE_AT = "SELECT at FROM due WHERE owner = :owner AND job = :job"
 NOT_DUE = "DELETE FROM due WHERE owner = :owner AND job = :job"
 NOT_DUE_AT = f"{NOT_DUE} AND at = :at"
 
