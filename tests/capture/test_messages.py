@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from simonides.capture.messages import Message, read_messages
 from simonides.core.errors import InvalidInput
 
-NOON = 1_764_158_400_000  # 2025-11-26T12:00:00Z
+NOON = datetime(2025, 11, 26, 12, tzinfo=UTC)
 
 
 class Part(BaseModel):
@@ -27,6 +27,21 @@ class Chat(BaseModel):
 
 
 READ: dict[str, tuple[Any, list[Message]]] = {
+    "no content": ({"role": "user", "content": None}, [Message("user", "", reasons=("empty",))]),
+    "an object without content": (
+        Chat(role="assistant"),
+        [Message("assistant", "", reasons=("empty",))],
+    ),
+    "a NUL": ("a\0b", [Message("user", "a\ufffdb", reasons=("replaced_characters",))]),
+    "half a character": (
+        {"role": "user", "content": "hi \ud83c"},
+        [Message("user", "hi \ufffd", reasons=("replaced_characters",))],
+    ),
+    "two halves of a character": ("\ufeffhi \ud83c\udf78", [Message("user", "\ufeffhi 🍸")]),
+    "seconds since 1970": (
+        SimpleNamespace(role="user", content="hi", created_at=NOON.timestamp(), date=list),
+        [Message("user", "hi", at=NOON)],
+    ),
     "a text": ("hi", [Message("user", "hi")]),
     "two texts": (("hi", "ho"), [Message("user", "hi"), Message("user", "ho")]),
     "openai chat": (
@@ -244,7 +259,6 @@ REFUSED: list[tuple[Any, str, str]] = [
     ([OK, ["a"]], "messages[1]", "not list"),
     ([object()], "messages[0]", "not object"),
     ([OK, OK, OK, {"role": "user", "content": 5}], "messages[3].content", "not int"),
-    ({"role": "user", "content": None}, "messages[0].content", "not NoneType"),
     ({"role": "user", "contents": "hi"}, "messages[0].content", "not in 'contents'"),
     ({"role": "user", "text": "hi"}, "messages[0].content", "not in 'text'"),
     ({"role": "user"}, "messages[0].content", "is missing"),
@@ -254,10 +268,12 @@ REFUSED: list[tuple[Any, str, str]] = [
     ({"rolle": "user", "content": "hi"}, "messages[0].role", "not in 'rolle'"),
     ({**OK, "at": "yesterday"}, "messages[0].at", "no ISO 8601 time"),
     ({**OK, "at": 5}, "messages[0].at", "not int"),
+    ({**OK, "created_at": "yesterday"}, "messages[0].created_at", "no ISO 8601 time"),
+    ({**OK, "timestamp": True}, "messages[0].timestamp", "not bool"),
+    ({**OK, "date": float("nan")}, "messages[0].date", "outside the years"),
+    (NOON, "messages[0]", "not datetime"),
     ({**OK, "name": ""}, "messages[0].name", "1 to 256"),
     ({**OK, "id": 5}, "messages[0].id", "1 to 256"),
-    ("a\0b", "messages[0]", "NUL"),
-    ({"role": "user", "content": "\ud800"}, "messages[0].content", "surrogate"),
     ({"role": "user", "content": "x" * (1 << 20) + "y"}, "messages[0].content", "1,048,577 bytes"),
     (
         {"role": "user", "content": [{"type": "text", "text": None}]},

@@ -54,9 +54,124 @@ def test_resent_history_is_kept_once(chat):
     assert again.kept == 1  # a single message that is said again is said again
 
 
+def exchange(said, answer):
+    return [{"role": "user", "content": said}, {"role": "assistant", "content": answer}]
+
+
+def test_an_equal_exchange_on_another_day_is_said_again(chat, clock):
+    for kept in (2, 0):
+        assert chat.add(exchange("log: run", "ok")).kept == kept
+    for days in (1, 2):
+        clock.advance(days=1)
+        assert chat.add(exchange("log: run", "ok")).kept == 2
+        assert len(chat.list()) == 2 + 2 * days
+
+
+def test_an_equal_exchange_at_another_time_of_its_own_is_said_again(chat):
+    for day in (1, 2):
+        said = [{**each, "at": f"2026-01-0{day}T08:00Z"} for each in exchange("log: run", "ok")]
+        assert [chat.add(said).kept for _ in range(2)] == [2, 0]
+
+
+def test_a_history_that_goes_on_the_next_day_is_kept_once(chat, clock):
+    history = exchange("Hello there", "Hi!") + exchange("I bake bread.", "Nice.")
+    chat.add(history)
+    clock.advance(days=1)
+    report = chat.add([*history, {"role": "user", "content": "The bread was good."}])
+    assert [line.reasons for line in report.lines] == [("resent",)] * 4 + [()]
+
+
+def test_of_a_history_that_ends_differently_only_the_end_is_new(chat):
+    begun, first = exchange("Hello there", "Hi!"), exchange("I bake bread.", "Nice.")
+    other = exchange("I bake rolls.", "Good.")
+    chat.add(begun + first)
+    assert chat.add(begun + other).kept == 2
+    assert chat.add(begun + other + exchange("And cake.", "Sweet.")).kept == 2
+    assert [t for t in texts(chat) if t != "Hi!"] == [
+        "Hello there", "I bake bread.", "Nice.", "I bake rolls.", "Good.", "And cake.", "Sweet.",
+    ]  # fmt: skip
+
+
+def test_an_edited_message_takes_the_place_of_the_old_one_and_of_what_it_taught(chat, clock):
+    chat.add({"role": "user", "content": "I live in Oslo.", "id": "m0"})
+    [line] = chat.add({"role": "user", "content": "I live in Bergn.", "id": "m1"}).lines
+    old = line.kept[0].record
+    chat.add({"role": "assistant", "content": "Noted.", "id": "m2"})
+    clock.advance(minutes=1)
+    history = [{"role": "user", "content": "I live in a big house.", "id": "m1"}]
+    history += [{"role": "assistant", "content": "Noted.", "id": "m2"}]
+    edited, after = chat.add(history).lines
+    new = edited.kept[0].record
+    assert (edited.kept[0].kind, new.position, new.root) == ("superseded", 1, old.root)
+    assert [each.content for each in edited.ended] == ["Bergn"]
+    assert after.reasons == ("resent",)
+    assert [each.content for each in chat.session("thread-7").messages()] == [
+        "I live in Oslo.", "I live in a big house.", "Noted.",
+    ]  # fmt: skip
+    assert [each.content for each in chat.history(new)] == [
+        "I live in Bergn.", "I live in a big house.",
+    ]  # fmt: skip
+    assert chat.get("location").content == "Oslo"
+    assert chat.add(history).kept == 0
+
+
+def test_an_edited_message_teaches_anew(chat):
+    chat.add({"role": "user", "content": "I'm allergic to nits.", "id": "m1"})
+    chat.add({"role": "user", "content": "I'm allergic to nuts.", "id": "m1"})
+    assert sorted(texts(chat)) == ["I'm allergic to nuts."] * 2
+
+
+def test_what_an_edited_message_had_ended_is_in_force_again(chat):
+    chat.add({"role": "user", "content": "I work at Fjordtech.", "id": "m1"})
+    chat.add({"role": "user", "content": "I quit my job at Fjordtech.", "id": "m2"})
+    assert chat.get("employer") is None
+    chat.add({"role": "user", "content": "I like my desk at Fjordtech.", "id": "m2"})
+    assert chat.get("employer").content == "Fjordtech"
+
+
+def test_what_was_forgotten_of_a_message_does_not_come_back_with_its_id(chat):
+    message = {"role": "user", "content": "The sauna is booked. My aunt is Frida.", "id": "m1"}
+    chat.add(message)
+    chat.add("Forget what I said about my aunt Frida.")
+    chat.add([message])
+    assert not [text for text in texts(chat) if "Frida" in text]
+
+
+def test_what_is_forgotten_of_an_edited_message_is_in_no_older_version(chat):
+    said = "The sauna is booked. My aunt is Frida."
+    chat.add({"role": "user", "content": f"{said} Hm.", "id": "m1"})
+    chat.add({"role": "user", "content": said, "id": "m1"})
+    chat.add("Forget what I said about my aunt Frida.")
+    [turn] = [each for each in chat.list() if "sauna" in each.content]
+    assert [each.content for each in chat.history(turn)] == ["The sauna is booked. […]"]
+
+
+def test_a_fact_that_does_not_fit_the_quota_keeps_its_turn_and_the_other_facts(open_store, rules):
+    with open_store(settings=rules("quotas: {memories: 1}")) as store:
+        chat = store.memory(user="ana", session="thread-7")
+        [line] = chat.add("I live in Bergen. I work at Fjordtech.").lines
+        kept, refused = line.learned
+        assert (kept.kind, refused.kind) == ("created", "dropped")
+        assert refused.reasons == ("quota:memories",)
+        assert texts(chat) == ["I live in Bergen. I work at Fjordtech.", kept.record.content]
+
+
+def test_one_message_that_cannot_be_stored_as_it_is_keeps_no_other_out(chat):
+    report = chat.add(
+        [
+            "I live in Bergen.",
+            {"role": "user", "content": None},
+            {"role": "assistant", "content": "Cheers \ud83c to the fjords\0"},
+        ]
+    )
+    assert [line.reasons for line in report.lines] == [(), ("empty",), ("replaced_characters",)]
+    assert "Cheers \ufffd to the fjords\ufffd" in texts(chat)
+    assert chat.get("location").content == "Bergen"
+
+
 def test_messages_with_known_ids_are_skipped(chat):
     chat.add({"role": "user", "content": "First", "id": "m1"})
-    report = chat.add([{"role": "user", "content": "First, edited", "id": "m1"}])
+    report = chat.add([{"role": "user", "content": "First", "id": "m1"}])
     assert report.lines[0].reasons == ("resent",)
     assert not report
 

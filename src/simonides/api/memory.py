@@ -105,9 +105,12 @@ class Memory(Bound):
 
         Args:
             messages: A text of the user; a message; or several. A message is a dictionary or an
-                object of OpenAI, Anthropic, Gemini or LangChain. It may have an ``id``, a time
-                ``at`` and a ``name``.
-            at: When it was said; a message's own time comes first.
+                object of OpenAI, Anthropic, Gemini or LangChain. It may have an ``id``, a
+                ``name``, and a time: ``at``, or ``created_at``, ``timestamp``, ``create_time`` or
+                ``date``, also as a number since 1970. A known ``id`` with another text is an edit:
+                it replaces the old turn and what was learned from it.
+            at: When it was said; a message's own time comes first. Its zone is kept: the day of
+                what was said is the day there. Without a zone it is in the machine's.
             me: The user's name; a user's message under another name is that other person's.
             source: For all messages, for example ``external``; None goes by their roles.
             wait: Whether the language model, if there is one, reads them before this returns;

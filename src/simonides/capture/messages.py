@@ -10,10 +10,11 @@ import difflib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from simonides.core.clock import parse_moment
+from simonides.core.clock import zoned_moment
 from simonides.core.errors import InvalidInput, shown
 from simonides.core.validation import MAX_JSON_DEPTH, nearest
 from simonides.core.validation import text as validated
@@ -30,11 +31,17 @@ _ROLES = {role: role for role in _PLAIN_ROLES} | {
     "function": "tool", "developer": "system",
 }  # fmt: skip
 _KEYS = (
-    "role type content parts name id at tool_calls function_call tool_call_id call_id tool_use_id"
+    "role type content parts name id tool_calls function_call tool_call_id call_id tool_use_id"
     " output refusal audio data text function_response inline_data file_data filename title thought"
     " file response mime_type display_name function"
 ).split()
 """What is read of an object."""
+
+_TIMES = ("at", "created_at", "timestamp", "create_time", "date")
+"""Where a message has its time; the first one counts."""
+
+_LEAST_MS = 1e11
+"""From here on a number is milliseconds since 1970, not seconds: in seconds it is the year 5138."""
 
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
@@ -57,18 +64,21 @@ class Message(NamedTuple):
         text: Its text. A part that is not text leaves a mark such as ``[image]``; a call of a tool
             leaves nothing.
         name: The speaker, if the message names one.
-        at: Milliseconds since 1970, if the message has a time.
+        at: When it was said, with the offset of its zone, if the message has a time.
         id: The caller's id. The second and later messages that one given message becomes have
             ``.1``, ``.2`` … appended.
         origin: Name of the tool, of a tool's result.
+        reasons: What was noticed: ``empty``, it has no content; ``replaced_characters``, it held
+            half a character or NUL.
     """
 
     role: str
     text: str
     name: str | None = None
-    at: int | None = None
+    at: datetime | None = None
     id: str | None = None
     origin: str | None = None
+    reasons: tuple[str, ...] = ()
 
 
 class _Piece(NamedTuple):
@@ -103,7 +113,8 @@ def read_messages(given: object) -> list[Message]:
 
 def _read(given: object, at: str, called: dict[str, str]) -> Iterator[Message]:
     if isinstance(given, str):
-        yield Message("user", _checked(given, at))
+        text, reasons = _repaired(given, at)
+        yield Message("user", text, reasons=reasons)
         return
     fields = _fields(given, at)
     kind = fields.get("type")
@@ -111,7 +122,7 @@ def _read(given: object, at: str, called: dict[str, str]) -> Iterator[Message]:
         fields = {"type": kind, **fields["data"]}  # LangChain's messages_to_dict
     _note_calls(fields, called)
     name, id = (_label(fields.get(key), f"{at}.{key}") for key in ("name", "id"))
-    moment = parse_moment(f"{at}.at", fields.get("at"))
+    moment = _moment(fields, at)
     if fields.get("role") is None and _is_item(kind):
         pieces, role = _pieces([fields], at, called), "assistant"
         name = None
@@ -123,6 +134,7 @@ def _read(given: object, at: str, called: dict[str, str]) -> Iterator[Message]:
         pieces = [piece if piece.is_result else _Piece(piece.text, origin) for piece in pieces]
         name = None
     joint = "" if role == "assistant" else "\n"
+    is_empty = not pieces and fields.get("content") is None
     # Each result is a message; other parts that follow each other are one.
     runs = [list(run) for _, run in groupby(enumerate(pieces), lambda n: n[1].is_result and n)] or [
         [(0, _Piece(""))]
@@ -130,13 +142,15 @@ def _read(given: object, at: str, called: dict[str, str]) -> Iterator[Message]:
     for place, run in enumerate(runs):
         first = run[0][1]
         text = joint.join(piece.text for _, piece in run if piece.text)
+        text, reasons = _repaired(text, f"{at}.content")
         yield Message(
             role="tool" if first.is_result else role,
-            text=_checked(text, f"{at}.content"),
+            text=text,
             name=None if first.is_result else name,
             at=moment,
             id=f"{id}.{place}" if id and place else id,
             origin=first.origin,
+            reasons=("empty",) if is_empty else reasons,
         )
 
 
@@ -146,7 +160,22 @@ def _fields(given: object, at: str) -> Mapping[str, Any]:
     found = {key: value for key in _KEYS if (value := getattr(given, key, None)) is not None}
     if isinstance(given, bytes | Sequence) or not found:
         raise InvalidInput(at, f"must be a text or a message, not {type(given).__name__}")
-    return found
+    times = {key: getattr(given, key, None) for key in _TIMES}
+    found |= {key: value for key, value in times.items() if not callable(value)}
+    return found | ({"content": None} if getattr(given, "content", "") is None else {})
+
+
+def _moment(fields: Mapping[str, Any], at: str) -> datetime | None:
+    """Return when a message was said; a number counts the seconds since 1970."""
+    key = next((key for key in _TIMES if fields.get(key) is not None), "at")
+    raw, path = fields.get(key), f"{at}.{key}"
+    if key != "at" and isinstance(raw, int | float) and not isinstance(raw, bool):
+        try:
+            moment = datetime.fromtimestamp(raw / 1_000 if raw > _LEAST_MS else raw, UTC)
+            raw = moment.astimezone()  # a number has no zone, so it is in the machine's
+        except (OverflowError, OSError, ValueError) as error:
+            raise InvalidInput(path, "is outside the years 1 to 9999") from error
+    return zoned_moment(path, raw)
 
 
 def _note_calls(fields: Mapping[str, Any], called: dict[str, str]) -> None:
@@ -184,7 +213,7 @@ def _content(fields: Mapping[str, Any], at: str, role: str, called: dict[str, st
     content = fields.get(key)
     if content is None and role == "assistant":
         if fields.get("tool_calls") or fields.get("function_call"):
-            return []
+            return [_Piece("")]
         content = fields.get("refusal") or ("[audio]" if fields.get("audio") else None)
     if isinstance(content, str):
         return [_Piece(content)]
@@ -192,6 +221,8 @@ def _content(fields: Mapping[str, Any], at: str, role: str, called: dict[str, st
         return _pieces(content, f"{at}.{key}", called)
     if key not in fields:
         raise _missing("content", fields, at)
+    if content is None:
+        return []
     problem = f"must be a text or a list of parts, not {type(content).__name__}"
     raise InvalidInput(f"{at}.{key}", problem)
 
@@ -273,8 +304,15 @@ def _label(raw: object, at: str) -> str | None:
     return validated(at, raw)
 
 
-def _checked(text: str, at: str) -> str:
-    size = len(validated(at, text).encode())
+def _repaired(text: str, at: str) -> tuple[str, tuple[str, ...]]:
+    """Return a text that can be stored, and what was done to it.
+
+    Two halves of a character become the character; half a one, and NUL, become U+FFFD.
+    """
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    whole = whole.replace("\0", "\ufffd")
+    size = len(whole.encode())
     if size > MAX_TEXT_BYTES:
         raise InvalidInput(at, f"has {size:,} bytes; at most {MAX_TEXT_BYTES:,} are read")
-    return text
+    is_hurt = whole.count("\ufffd") > text.count("\ufffd")
+    return whole, ("replaced_characters",) if is_hurt else ()

@@ -280,7 +280,8 @@ def redact(
     for clause in redaction.gone:
         bury(tx, [{**row, "content": clause, "key": None}])
     changed = changed_version(tx, row, **cells)
-    tx.delete(row["id"], "on_request")
+    for each in versions(tx.connection, tx.owner, row["root"]):  # an edit leaves older ones
+        tx.delete(each["id"], "on_request")
     tx.insert(changed, EventType.REDACTED)
     index_row(index, changed)
     tx.connection.run(statements.FORGET_ENDINGS, {"owner": tx.owner, "root": row["root"]})

@@ -1,6 +1,7 @@
 """Time and ids as inputs: the engine reads no wall clock and draws no random number itself.
 
-Inside the core a time is an integer, milliseconds since 1970 in UTC.
+Inside the core a time is an integer, milliseconds since 1970 in UTC. Beside the time of a memory
+stands how many minutes the caller's zone is ahead of UTC: its day is the caller's.
 """
 
 from __future__ import annotations
@@ -9,17 +10,18 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Protocol, TypeVar
 
 from simonides.core.errors import InvalidInput, shown
 
-DAY_MS = 86_400_000
+DAY_MS, MINUTE_MS = 86_400_000, 60_000
 FOREVER = 2**62
 """A time after every other: the end of what has no end."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
+_MINUTE = timedelta(minutes=1)
 
 
 class Clock(Protocol):
@@ -28,6 +30,9 @@ class Clock(Protocol):
     def now_ms(self) -> int:
         """Return milliseconds since 1970, UTC."""
 
+    def utc_offset(self, at_ms: int) -> int:
+        """Return how many minutes the local zone is ahead of UTC at a moment."""
+
 
 class SystemClock:
     """The machine's clock."""
@@ -35,6 +40,10 @@ class SystemClock:
     def now_ms(self) -> int:
         """Return milliseconds since 1970, UTC."""
         return time.time_ns() // 1_000_000
+
+    def utc_offset(self, at_ms: int) -> int:
+        """Return how many minutes the machine's zone is ahead of UTC at a moment."""
+        return offset_of(to_datetime(at_ms).astimezone())
 
 
 class Ids:
@@ -90,17 +99,34 @@ def to_ms(moment: datetime) -> int:
     return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // _MILLISECOND
 
 
-def to_datetime(ms: int) -> datetime:
-    """Return the moment, in UTC."""
-    return _EPOCH + timedelta(milliseconds=ms)
+def to_datetime(ms: int, offset: int | None = None) -> datetime:
+    """Return the moment, in UTC or in a zone so many minutes ahead of it."""
+    moment = _EPOCH + timedelta(milliseconds=ms)
+    return moment.astimezone(timezone(offset * _MINUTE)) if offset else moment
+
+
+def local_time(clock: Clock, at_ms: int) -> datetime:
+    """Return the moment in the zone of a clock."""
+    return to_datetime(at_ms, clock.utc_offset(at_ms))
+
+
+def offset_of(moment: datetime) -> int:
+    """Return how many minutes the zone of a moment is ahead of UTC."""
+    return (moment.utcoffset() or timedelta()) // _MINUTE
 
 
 def parse_moment(field: str, raw: object) -> int | None:
-    """Return a caller's time as milliseconds; None stays None.
+    """Return a caller's time as milliseconds; see `zoned_moment`."""
+    moment = zoned_moment(field, raw)
+    return None if moment is None else to_ms(moment)
+
+
+def zoned_moment(field: str, raw: object) -> datetime | None:
+    """Return a caller's time with its offset from UTC, in minutes; None stays None.
 
     Args:
         field: Name of the argument, for the error.
-        raw: A datetime, or an ISO 8601 text. Without a zone it counts as UTC.
+        raw: A datetime, or an ISO 8601 text. Without a zone it is in the machine's.
 
     Raises:
         InvalidInput: If it is anything else, or outside the years 1 to 9999.
@@ -116,6 +142,7 @@ def parse_moment(field: str, raw: object) -> int | None:
     if not isinstance(raw, datetime):
         raise InvalidInput(field, f"must be a datetime or ISO text, not {type(raw).__name__}")
     try:
-        return to_ms(to_datetime(to_ms(raw)))  # a zone may move it out of the years
-    except OverflowError as error:
+        zoned = raw.astimezone() if raw.utcoffset() is None else raw
+        return to_datetime(to_ms(zoned), offset_of(zoned))  # a zone may move it out of the years
+    except (OverflowError, ValueError) as error:
         raise InvalidInput(field, "is outside the years 1 to 9999") from error

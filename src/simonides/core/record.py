@@ -231,7 +231,8 @@ class Draft:
         tags: Free words.
         metadata: JSON-ready, at most 16 KiB.
         scope: None for the principal's own scope; ``"org"``, ``"global"`` or a path otherwise.
-        at: When it was said or happened; the time of recording is always the clock's.
+        at: When it was said or happened, in its zone; without one, in the machine's. The time of
+            recording is always the clock's.
         valid_from: Since when the fact is true in the world; None takes ``at``.
         valid_to: Until when the fact is true in the world, exclusive.
         ttl_days: Days until it is never returned again; None takes the category's.
@@ -389,11 +390,11 @@ class Record(Value):
         pinned: A full quota evicts it after all unpinned memories.
         timeless: It is never stale.
         status: Status in its life cycle.
-        created_at: When its content was recorded.
+        created_at: When its content was recorded; in the machine's zone where it has no other time.
         updated_at: When it was last said or confirmed.
         verified_at: When it was last confirmed, or None.
-        said_at: When it was last said in the world.
-        valid_from: Since when the fact is true in the world.
+        said_at: When it was last said in the world, in the zone that was given.
+        valid_from: Since when the fact is true in the world, in the zone that was given.
         valid_to: Until when, exclusive.
         known_from: When this version came into force.
         known_to: When it went out of force; None while it is in force.
@@ -443,7 +444,7 @@ class Record(Value):
     created_at: datetime
     updated_at: datetime
     verified_at: datetime | None = None
-    said_at: datetime | None = None
+    said_at: datetime
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     known_from: datetime

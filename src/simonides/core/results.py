@@ -243,7 +243,8 @@ class AddLine(Value):
         learned: The outcome of each fact, rule or danger that was read in it.
         ended: Facts that it says are over.
         asked: What it asks of the memory, and what was done.
-        reasons: Machine-readable, for example ``resent``, ``secret:jwt``, ``no_text``.
+        reasons: Machine-readable, for example ``resent``, ``empty``, ``secret:jwt``,
+            ``replaced_characters``.
     """
 
     role: str

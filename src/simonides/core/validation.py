@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator, Field, Strict, StringConstraints, ValidationError
 
-from simonides.core.clock import parse_moment, to_datetime
+from simonides.core.clock import zoned_moment
 from simonides.core.errors import InvalidInput, shown
 
 MAX_JSON_DEPTH = 16
@@ -20,7 +20,7 @@ E = TypeVar("E", bound=StrEnum)
 
 
 def _checked_moment(raw: object) -> object:
-    return None if raw is None else to_datetime(parse_moment("time", raw) or 0)
+    return zoned_moment("time", raw)
 
 
 # PostgreSQL cannot store NUL in text; one rule for both databases. pydantic refuses surrogates.

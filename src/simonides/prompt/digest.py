@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from simonides.capture.clauses import clauses_of
@@ -54,6 +54,9 @@ OVERHEAD = 40
 
 SHORT = 120
 """Characters that a memory keeps, however many there are."""
+
+NEAR = timedelta(minutes=30)
+"""Most time between two turns of one line; chosen."""
 
 
 def digest(
@@ -115,7 +118,9 @@ def digest(
         choice.note(record for record in records if record.id in pinned)
         given = pinned.union(shown, (record.id for record in summary))
         chosen = choice.passing(hits, least, given)
-        sure = {hit.id for hit in chosen if hit.relevance >= rules.relevant}
+        # Nothing newer stands before what was said on the day that is asked for.
+        bears = [hit for hit in chosen if hit.relevance >= rules.relevant]
+        sure = {hit.id for hit in bears if not hit.why.get("date")}
         changes = changes_since(engine, who, [hit.record for hit in chosen], sure, **options)
         fit = {k: r for k, r in changes.newer.items() if r.sensitivity in rules.sensitivities}
         fit = _of_change(chosen, sure) | fit
@@ -314,7 +319,7 @@ def _is_over(record: Record, who: Principal, now: int) -> bool:
         return False
     if was_for_then(record.content):
         return record.session != who.conversation
-    days = (now - to_ms(record.valid_from or record.created_at)) / DAY_MS
+    days = (now - to_ms(record.said_at)) / DAY_MS
     return days > PASSING_DAYS and is_for_now(record.content)
 
 
@@ -337,7 +342,7 @@ def _speaker(record: Record) -> tuple[str, str | None]:
 
 
 def _said(record: Record) -> datetime:
-    return record.said_at or record.created_at
+    return record.said_at
 
 
 def _newer_first(hits: Sequence[Hit], newer: Mapping[str, Record], shown: set[str]) -> list[Hit]:
@@ -363,7 +368,7 @@ def _newer_first(hits: Sequence[Hit], newer: Mapping[str, Record], shown: set[st
 
 
 def _runs(hits: Sequence[Hit], ended: Set[str]) -> list[list[Hit]]:
-    """Join turns that follow each other in a session, oldest first, at the rank of the best.
+    """Join turns that follow each other soon in a session, oldest first, at the rank of the best.
 
     What has ended stands alone, after what ended it.
     """
@@ -378,11 +383,17 @@ def _runs(hits: Sequence[Hit], ended: Set[str]) -> list[list[Hit]]:
         if hit.record.position is not None and hit.id not in ended:
             for step in (-1, 1):
                 near = at.get(_position(hit.record, step))
-                if near is not None and near.id not in done:
+                if near and near.id not in done and _is_soon(near.record, hit.record):
                     run.append(near)
         done |= {each.id for each in run}
         runs.append(sorted(run, key=lambda each: each.record.position or 0))
     return runs
+
+
+def _is_soon(near: Record, record: Record) -> bool:
+    """Whether two turns were said on one day, and one soon after the other."""
+    one, other = near.said_at, record.said_at
+    return one.date() == other.date() and abs(one - other) <= NEAR
 
 
 def _position(record: Record, step: int = 0) -> tuple[Any, ...]:

@@ -35,7 +35,7 @@ def line_of(
         earlier: Where what has ended begins and ends in the text of a single memory, rising.
     """
     first = run[0]
-    head = [first.id[-8:], first.trust.value, f"{first.valid_from or first.created_at:%Y-%m-%d}"]
+    head = [first.id[-8:], first.trust.value, f"{first.said_at:%Y-%m-%d}"]
     if first.confidence < 1.0 and first.category != TURN:
         head.append(f"{first.confidence:.1f}")
     texts = " / ".join(_text(record, most, earlier) for record in run)

@@ -96,7 +96,7 @@ def changes_since(
 
 def _said(record: Record) -> tuple[float, bool, str]:
     """Return the order of what ended a memory: the last first, a turn before what it taught."""
-    at = record.said_at or record.created_at
+    at = record.said_at
     return at.timestamp(), record.position is not None, record.id
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simonides.core.clock import FOREVER, in_steps
+from simonides.core.clock import DAY_MS, FOREVER, MINUTE_MS, in_steps
 from simonides.core.record import TURN, Importance, Kind, Place, Status, is_gap
 from simonides.storage import statements
 from simonides.storage.database import Connection
@@ -174,7 +174,7 @@ class Postings(NamedTuple):
 
 
 _CELLS: Mapping[str, type] = {
-    "live": np.bool_, "length": np.float32, "distinct": np.int32, "time": np.int64,
+    "live": np.bool_, "length": np.float32, "distinct": np.int32, "time": np.int64, "day": np.int32,
     "updated": np.int64, "until": np.int64, "soft": np.int64, "importance": np.float32,
     "confidence": np.float32, "stale": np.bool_, "pinned": np.bool_, "spared": np.bool_,
     "core": np.bool_, "turn": np.bool_, "kind": np.int8, "category": np.int32, "marks": np.uint8,
@@ -337,9 +337,10 @@ class OwnerIndex:
         has_vector, pinned = self._has_vector(row), bool(row["pinned"])
         ends = [each for each in (row["hard_expires_at"], row["valid_to"]) if each is not None]
         soft = row["soft_expires_at"]
+        at = time_of(row)
         return (
             True, len(terms), len(counts),
-            time_of(row),
+            at, (at + (row["utc_offset"] or 0) * MINUTE_MS) // DAY_MS,
             row["updated_at"], min(ends, default=FOREVER), FOREVER if soft is None else soft,
             _WEIGHTS[row["importance"]], row["confidence"], row["status"] == Status.STALE,
             pinned, pinned or category in SPARED, _is_core(row), _is_turn(row),

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simonides.core.clock import DAY_MS
 from simonides.text.analyse import ASKS, MONTHS, SELF, any_of, fold
 
 
@@ -128,6 +127,9 @@ _COUNTS |= {"couple of": 2, "few": 3}
 _NO_DATES = frozenset({"may", "march", "jan", "mar"})
 """Verbs and names of people where neither a day nor a year follows."""
 _UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+NEXT = 0.5
+"""How well the days next to the one that is named fit; chosen."""
+
 _SLACK_DAYS = {"day": 1, "week": 5, "month": 20, "year": 183}
 """People say only roughly how long ago something was; chosen."""
 
@@ -163,20 +165,24 @@ def _read_ago(match: re.Match[str], today: date) -> Days | None:
 
 
 def _span(year: int, month: int, day: int) -> Days | None:
-    """Return a day with its neighbours, since clocks differ, or a whole month."""
+    """Return a day, or a whole month."""
     try:
         first = date(year, month, day or 1)
     except ValueError:
         return None
     if day:
-        return Days(first - timedelta(1), first + timedelta(1))
+        return Days(first, first)
     return Days(first, date(year + month // 12, month % 12 + 1, 1) - timedelta(1))
 
 
-def within(days: tuple[Days, ...], times: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which moments, in milliseconds since 1970, fall in one of some spans of days."""
-    found = np.zeros(len(times), np.bool_)
+def within(days: tuple[Days, ...], said: NDArray[np.int32]) -> NDArray[np.float32]:
+    """Return how well days, counted since 1970, fit spans of days: 1 inside, `NEXT` beside a day.
+
+    What was done on a day is often told on the next.
+    """
+    found = np.zeros(len(said), np.float32)
     for span in days:
         first, last = (day.toordinal() - date(1970, 1, 1).toordinal() for day in span)
-        found |= (times >= first * DAY_MS) & (times < (last + 1) * DAY_MS)
+        beside = NEXT * (np.maximum(first - said, said - last) == 1) * (first == last)
+        found = np.maximum(found, np.where((said >= first) & (said <= last), 1.0, beside))
     return found

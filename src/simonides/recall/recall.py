@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from simonides.core.clock import FOREVER, parse_moment, to_datetime
+from simonides.core.clock import FOREVER, local_time, parse_moment, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.filter import Predicate, predicate_of
@@ -194,7 +194,7 @@ def standing(engine: Engine, who: Principal, scopes: Sequence[str] | None = None
         found = fetched(connection, ids).values()
     own = (None, who.home.task)  # of a task, it stands in the prompts of that task only
     current = [record for record in found if record.is_current and record.task in own]
-    return sorted(current, key=lambda each: (owners.index(each.owner), each.created_at, each.id))
+    return sorted(current, key=lambda each: (owners.index(each.owner), each.said_at, each.id))
 
 
 def explain(
@@ -243,7 +243,7 @@ def _read(engine: Engine, text: str, now: int) -> tuple[Query, list[str]]:
     if engine.asked is not None:
         with suppress(EmbedderFailed):
             asked, degraded = engine.asked(text), []
-    question = read_question(text, to_datetime(now).date())
+    question = read_question(text, local_time(engine.clock, now).date())
     if asked is None:
         asked = Encoded(np.zeros(engine.indexes.dimensions, np.float32), *no_tokens(1))
     tokens = _tokens_of(engine.embedder, text, asked.ids.tolist())

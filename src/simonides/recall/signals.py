@@ -87,7 +87,7 @@ def gather(
     if question.wants_time:
         found["time"] = marked(view, Mark.TIME)
     if question.days:
-        found["date"] = within(question.days, view.column("time")).astype(np.float32)
+        found["date"] = within(question.days, view.column("day"))
     if question.form is Form.MESSAGE:
         found["opening"] = view.derived(opening)
         found["recency"] = view.derived(recency)

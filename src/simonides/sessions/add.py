@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import partial
-from itertools import accumulate
 from typing import Any
 
 from simonides.capture.commands import Kind
 from simonides.capture.messages import Message, read_messages
 from simonides.change import privacy
-from simonides.core.clock import parse_moment, to_datetime
+from simonides.core.clock import local_time, to_ms, zoned_moment
 from simonides.core.engine import Engine
-from simonides.core.outcome import Outcome
+from simonides.core.outcome import EventType, Outcome
 from simonides.core.record import Draft, Source
 from simonides.core.results import AddLine, AddReport
 from simonides.core.scope import Principal
@@ -24,7 +24,7 @@ from simonides.sessions.facts import correct_facts
 from simonides.sessions.model import read_by_model
 from simonides.sessions.obey import obey
 from simonides.sessions.reading import Piece, pieces_of
-from simonides.storage import statements
+from simonides.sessions.resent import Mark, known, replaced, undo
 from simonides.storage.rows import id_bytes, record_of
 from simonides.text.analyse import analyse
 from simonides.text.topics import is_session
@@ -32,14 +32,11 @@ from simonides.write.candidate import candidate_of
 from simonides.write.gates import Turn
 from simonides.write.judge import Judgement, judge
 from simonides.write.log import end_job, go_on, next_position
-from simonides.write.remember import decided, vectors_of
+from simonides.write.remember import decided, decided_alone, vectors_of
 from simonides.write.turn import owner_turn
 
 SLICE = 64
 """Most messages of one transaction; turns of larger calls get their vectors afterwards."""
-
-LOOKED_BACK = 400
-"""Turns at the end of a conversation among which resent history is recognised; chosen."""
 
 
 def add(
@@ -68,7 +65,7 @@ def add(
         StoreError: If the store could not.
     """
     said = read_messages(messages)
-    moment = parse_moment("at", at)
+    moment = zoned_moment("at", at)
     if source is not None:
         source = enum_member(Source, "source", source).value
     if me is not None:
@@ -81,19 +78,24 @@ def add(
     for piece in (piece for each in pieces for piece in each):
         piece.drop_echoes(echoes)
     read = [
-        Said(m, parts, [_judged(engine, who, session, m, each, moment) for each in parts])
+        Said(m, parts, [_judged(engine, who, session, m, each, moment) for each in parts], moment)
         for m, parts in zip(said, pieces, strict=True)
     ]
-    known = _resent(engine, who, session, read)
-    lines = [AddLine(role=each.message.role, reasons=("resent",)) for each in read[:known]]
+    when = to_ms(read[0].when or local_time(engine.clock, engine.clock.now_ms()))
+    resent, edited = known(engine, who, session, [each.marks() for each in read], when)
+    lines: list[AddLine] = []
     batch: list[Said] = []
-    later = len(read) - known > SLICE
-    for each in read[known:]:
+    later = len(read) - len(resent) > SLICE
+    for place, each in enumerate(read):
         asks = [ask for piece in each.pieces for ask in piece.asks]
-        if batch and (asks or len(batch) == SLICE):
+        ends = asks or len(batch) == SLICE or place in resent
+        if batch and (ends or each.is_after(batch[-1], engine.settings.idle_minutes)):
             lines += _stored(engine, who, session, batch, turns_later=later)
             batch = []
-        batch.append(each)
+        if place in resent:
+            lines.append(AddLine(role=each.message.role, reasons=("resent",)))
+            continue
+        batch.append(replace(each, edits=edited.get(place, ())))
         if asks:  # they are about what came before
             told = any(ask.kind is Kind.OFF_RECORD for ask in asks)
             cut = told or any(piece.is_cut for piece in each.pieces)
@@ -116,42 +118,38 @@ class Said:
         message: The message.
         pieces: The turns that it becomes.
         judged: For each of them what policy says of it, and of what is learned from it.
+        moment: When the call says that all was said.
+        edits: Ids of the turns of the stored message that it is an edit of.
     """
 
     message: Message
     pieces: Sequence[Piece]
     judged: Sequence[tuple[Judgement, list[Judgement]]]
+    moment: datetime | None
+    edits: Sequence[bytes] = ()
 
+    @property
+    def when(self) -> datetime | None:
+        """When it was said, if that is known."""
+        return self.message.at or self.moment
 
-# -- resent history --------------------------------------------------------------------------------
+    @property
+    def at(self) -> int | None:
+        """When the message says that it was said, in milliseconds."""
+        return None if self.message.at is None else to_ms(self.message.at)
 
+    def marks(self) -> list[Mark]:
+        """Return what tells whether its turns are known."""
+        return [
+            Mark(piece.role, turn.candidate.hash, self.message.id, self.at)
+            for piece, (turn, _) in zip(self.pieces, self.judged, strict=True)
+        ]
 
-def _resent(engine: Engine, who: Principal, session: str, said: Sequence[Said]) -> int:
-    """Return how many messages at the beginning repeat the end of the conversation."""
-    params = {
-        "owner": who.owner, "session": session, "limit": LOOKED_BACK,
-        "task": who.home.task or "", "purpose": who.purpose or "",
-    }  # fmt: skip
-    with engine.db.read(who.owner) as connection:
-        log = connection.rows(statements.LAST_TURNS, params)[::-1]
-    if not log:
-        return 0
-    ids = {row[1] for row in log if row[1] is not None}
-    named = [each.message.id in ids for each in said]
-    by_id = named.index(False) if False in named else len(said)
-    marks = [
-        (piece.role, turn.candidate.hash)
-        for each in said
-        for piece, (turn, _) in zip(each.pieces, each.judged, strict=True)
-    ]
-    tail = [(role or "user", hash) for hash, _, role, _ in log]
-    most = min(len(tail), len(marks))
-    same = next((n for n in range(most, 0, -1) if tail[-n:] == marks[:n]), 0)
-    ends = accumulate((len(each.pieces) for each in said), initial=0)
-    whole = max(n for n, end in enumerate(ends) if end <= same)
-    if whole == len(said) == 1:
-        whole = 0  # the user says the same again
-    return max(by_id, whole)
+    def is_after(self, before: Said, minutes: float) -> bool:
+        """Whether it was said more than some minutes after another one."""
+        if self.when is None or before.when is None:
+            return False
+        return self.when - before.when > timedelta(minutes=minutes)
 
 
 # -- storing ---------------------------------------------------------------------------------------
@@ -171,21 +169,33 @@ def _stored(
             kept: list[Outcome] = []
             learned: list[Outcome] = []
             over = len(tx.ended)
+            old, gone = undo(turn, who, each.edits) if each.edits else ([], [])
             for piece, (judged, facts) in zip(each.pieces, each.judged, strict=True):
-                outcome = decided(turn, placed(judged, position=position), next(vectors))
-                position += 1
+                before, vector = old.pop(0) if old else None, next(vectors)
+                at = position if before is None else before["position"]
+                one = placed(judged, position=at)
+                if before is None:
+                    outcome = decided(turn, one, vector)
+                    position += 1
+                else:
+                    outcome = replaced(turn, one, vector, before, has_time=each.at is not None)
                 kept += [outcome] if piece.is_kept else []  # a gap only holds the place
                 parents = () if outcome.record is None else (outcome.record,)
                 for fact in facts:
-                    learned.append(decided(turn, placed(fact, parents=parents), next(vectors)))
+                    fact = placed(fact, parents=parents)
+                    learned.append(decided_alone(turn, fact, next(vectors)))
+            for row in old:  # the message has fewer turns now
+                tx.end(row, "superseded", EventType.SUPERSEDED, "edited")
             line = _line(each, kept, learned)
             turns = {id_bytes(each.record.id) for each in kept if each.record is not None}
             ended = [row for id in tx.ended[over:] if (row := tx.known(id))["ended_by"] in turns]
-            lines.append(line.model_copy(update={"ended": tuple(map(record_of, ended))}))
-        before = go_on(engine, tx, who, first, position - first)
-    if before.is_over(tx.now, engine.settings.idle_minutes):
-        job = partial(end_idle, engine, who.owner, before.id)
-        engine.worker.submit(end_job(before.id), job)
+            ended_now = (*gone, *(record_of(row) for row in ended if row["position"] is None))
+            lines.append(line.model_copy(update={"ended": ended_now}))
+        said_at = [each.when or local_time(engine.clock, tx.now) for each in said]
+        was = go_on(engine, tx, who, first, position - first, said_at)
+    if was.is_over(to_ms(said_at[0]), engine.settings.idle_minutes):
+        job = partial(end_idle, engine, who.owner, was.id)
+        engine.worker.submit(end_job(was.id), job)
     return lines
 
 
@@ -215,13 +225,13 @@ def _judged(
     session: str,
     message: Message,
     piece: Piece,
-    moment: int | None,
+    moment: datetime | None,
 ) -> tuple[Judgement, list[Judgement]]:
     """Return what policy says of a turn, and of what is learned from it."""
-    at = message.at if message.at is not None else moment
+    at = message.at or moment
     shared: dict[str, Any] = {
         "session": session, "role": piece.role, "speaker": piece.speaker, "source": piece.source,
-        "at": None if at is None else to_datetime(at), "origin": piece.origin,
+        "at": at, "origin": piece.origin,
     }  # fmt: skip
     turn = Draft(piece.text, position=0, message_id=message.id, **shared)
     facts = [Draft(**{**shared, "role": None, **fields}) for fields in piece.learned]
@@ -231,9 +241,9 @@ def _judged(
 
 
 def _line(said: Said, kept: Sequence[Outcome], learned: Sequence[Outcome]) -> AddLine:
-    reasons = [reason for outcome in kept for reason in outcome.reasons]
+    reasons = [*said.message.reasons, *(each for outcome in kept for each in outcome.reasons)]
     reasons += [reason for piece in said.pieces for reason in piece.reasons]
-    if not kept:
+    if not (kept or said.message.reasons):
         reasons.append("system" if said.message.role == "system" else "nothing_to_keep")
     return AddLine(
         role=said.message.role, kept=tuple(kept), learned=tuple(learned), reasons=tuple(reasons)

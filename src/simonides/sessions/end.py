@@ -11,11 +11,11 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from simonides.capture.proposals import supported_summary
 from simonides.change.privacy import unrefused
-from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound, StoreError
 from simonides.core.outcome import EventType, Outcome
@@ -27,7 +27,7 @@ from simonides.sessions.model import read_waiting
 from simonides.sessions.summary import MOST_CHARS, is_substantive, summarised
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow
+from simonides.storage.rows import MemoryRow, said_at
 from simonides.storage.transaction import Transaction
 from simonides.text.analyse import query_terms
 from simonides.write import queue
@@ -35,7 +35,6 @@ from simonides.write.candidate import candidate_of
 from simonides.write.gates import Turn
 from simonides.write.judge import Judgement, judge, judge_approved
 from simonides.write.log import (
-    MINUTE_MS,
     Part,
     begin_end,
     end_job,
@@ -51,7 +50,7 @@ from simonides.write.log import (
     read_job,
     turns_of,
 )  # fmt: skip
-from simonides.write.remember import decided, vectors_of
+from simonides.write.remember import decided_alone, vectors_of
 from simonides.write.turn import Vector, owner_turn
 
 SUMMARY_DAYS = 30
@@ -90,19 +89,20 @@ def end(engine: Engine, who: Principal) -> SessionReport:
 
 def end_idle(engine: Engine, owner: str, id: bytes) -> None:
     """End a part of a conversation if its quiet time is over; the worker calls it."""
-    idle, job = engine.settings.idle_minutes, {"owner": owner, "job": end_job(id)}
+    job = {"owner": owner, "job": end_job(id)}
     with owner_turn(engine, owner, "session end") as (tx, _):
         part = part_of(tx.connection, owner, id)
         if part is None or part.status == "ended":
             tx.connection.run(statements.NOT_DUE, job)
             return
-        is_over = part.is_over(tx.now, idle)
-        if is_over and part.status == "open":
+        [due] = tx.connection.one(statements.DUE_AT, job) or [tx.now]
+        if part.status == "open" and due > tx.now:
+            return  # something was added since
+        if part.status == "open":
             begin_end(engine, tx, part, next_position(tx, principal_of_part(part)) - 1)
         # Until the last step it stays due, in case this process dies.
-        later = tx.now + RETRY_MS if is_over else part.last + round(idle * MINUTE_MS) + 1
-        tx.connection.run(statements.SET_DUE, {**job, "at": later})
-    for each in _ending(engine, owner, part.name) if is_over else []:
+        tx.connection.run(statements.SET_DUE, {**job, "at": tx.now + RETRY_MS})
+    for each in _ending(engine, owner, part.name):
         finish(engine, principal_of_part(each), each)
 
 
@@ -253,7 +253,7 @@ class Ending:
         self, tx: Transaction, index: OwnerIndex, judged: Iterable[tuple[Judgement, Vector]]
     ) -> list[Outcome]:
         turn = Turn(tx, index, self._engine.indexes.embedder)
-        return [decided(turn, *each) for each in judged]
+        return [decided_alone(turn, *each) for each in judged]
 
     # -- steps -------------------------------------------------------------------------------------
 
@@ -277,10 +277,10 @@ class Ending:
             text, quoted = f"{text.splitlines()[0]}\n{self._by_model}", told[-MOST_PARENTS:]
         if not text:
             return self._nothing
-        last = max(turn["valid_from"] or turn["created_at"] for turn in told)
+        last = max(said_at(turn) for turn in told)
         draft = Draft(
             text, category=SUMMARY, kind="episodic", source=Source.AGENT_INFERRED.value,
-            valid_from=to_datetime(last), valid_to=to_datetime(last + SUMMARY_DAYS * DAY_MS),
+            at=last, valid_to=last + timedelta(SUMMARY_DAYS),
             parents=tuple(id_text(turn["id"]) for turn in quoted), origin="summary",
         )  # fmt: skip
         # It quotes turns that were screened; it can be no rule, whatever it quotes.

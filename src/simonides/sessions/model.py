@@ -24,7 +24,7 @@ from simonides.capture.proposals import (
 )
 from simonides.change.correct import withdraw
 from simonides.change.privacy import unrefused
-from simonides.core.clock import DAY_MS, to_datetime
+from simonides.core.clock import DAY_MS, local_time
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
 from simonides.core.outcome import Outcome
@@ -37,7 +37,7 @@ from simonides.sessions.summary import MOST_CHARS as SUMMARY_CHARS
 from simonides.sessions.summary import summarised
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, memory_row
+from simonides.storage.rows import MemoryRow, memory_row, said_at
 from simonides.write import queue
 from simonides.write.candidate import candidate_of, draft_fields
 from simonides.write.gates import Turn
@@ -53,7 +53,7 @@ from simonides.write.log import (
     read_job,
     turns_of,
 )  # fmt: skip
-from simonides.write.remember import decided, vectors_of
+from simonides.write.remember import decided_alone, vectors_of
 from simonides.write.turn import owner_turn
 
 if TYPE_CHECKING:
@@ -264,7 +264,8 @@ def _question(
     )
     places = {id_text(each["id"]): place for place, each in enumerate(turns)}
     text = "\n".join([
-        f"date: {to_datetime(engine.clock.now_ms()):%Y-%m-%d}", f"keys: {' '.join(sorted(keys))}",
+        f"date: {local_time(engine.clock, engine.clock.now_ms()):%Y-%m-%d}",
+        f"keys: {' '.join(sorted(keys))}",
         "known:", *(_known(n, each, places) for n, each in enumerate(known)),
         "earlier:", *before, "turns:",
         *(_line(str(place), each) for place, each in enumerate(turns)),
@@ -392,7 +393,7 @@ def _stored(
             withdraw(tx, index, row, "misread") for row in rows if row["known_to"] is None
         )
         outcomes += tuple(
-            decided(turn_to_write, *each)
+            decided_alone(turn_to_write, *each)
             for each in zip(judged, vectors, strict=True)
             if not _is_older(tx.connection, each[0])
         )
@@ -420,9 +421,8 @@ def _wanted(policy: Policy, item: Proposal, turn: MemoryRow) -> dict[str, Any]:
 
 
 def _draft(engine: Engine, found: Checked, turn: MemoryRow) -> Draft:
-    said = turn["valid_from"] or turn["created_at"]
     return Draft(
-        **found.fields, source=Source.USER_STATED.value, at=to_datetime(said),
+        **found.fields, source=Source.USER_STATED.value, at=said_at(turn),
         session=turn["session"], speaker=turn["speaker"], parents=(id_text(turn["id"]),),
         origin=f"model {_name(engine)}",
     )  # fmt: skip

@@ -15,10 +15,9 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from simonides.capture.clauses import sentences
-from simonides.core.clock import to_datetime
 from simonides.core.record import GAP, Importance
 from simonides.hygiene.injection import find_injection
-from simonides.storage.rows import MemoryRow
+from simonides.storage.rows import MemoryRow, said_at
 from simonides.text.analyse import query_terms
 from simonides.text.changes import search, wordings_in
 from simonides.text.statement import read
@@ -172,7 +171,7 @@ def _repeats(line: Line, other: Line) -> bool:
 
 def _head(turns: Sequence[MemoryRow]) -> str:
     ends = (turns[0], turns[-1])
-    first, last = (to_datetime(turn["valid_from"] or turn["created_at"]) for turn in ends)
+    first, last = (said_at(turn) for turn in ends)
     names = ", ".join(dict.fromkeys(_speaker(turn) for turn in turns))
     days = f"{first:%Y-%m-%d}" + (f" to {last:%Y-%m-%d}" if first.date() != last.date() else "")
     return f"Conversation of {days} ({names}; {len(turns)} turns):"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
+from simonides.core.clock import to_datetime
 from simonides.core.record import Record
 from simonides.storage import statements
 from simonides.storage.database import Connection, Row
@@ -16,7 +18,9 @@ MemoryRow = dict[str, Any]
 
 _JSON = ("depends_on", "audience", "tags", "metadata", "parents")
 # Not part of a record: what only the index and the audit chain read.
-_INTERNAL = (*statements.UNSHOWN, "tokens", "subject", "predicate", "object", "ended", "ended_by")
+_INTERNAL = (*statements.UNSHOWN, "tokens", "subject", "predicate", "object", "ended", "ended_by",
+    "utc_offset",
+)  # fmt: skip
 
 
 def memory_row(cells: Row) -> MemoryRow:
@@ -36,9 +40,18 @@ def record_of(row: Mapping[str, Any]) -> Record:
         values["status"] = values["ended"]
     if "ended_by" in values:
         values["superseded_by"] = values["ended_by"]
+    values["said_at"] = said_at(row)
+    for name in ("valid_from", "created_at"):
+        if "utc_offset" in values and name in values:
+            values[name] = to_datetime(row[name], row["utc_offset"])
     for name in _INTERNAL:
         values.pop(name, None)
     return Record.model_validate(values)
+
+
+def said_at(row: Mapping[str, Any]) -> datetime:
+    """Return when a memory was last said, in its own zone."""
+    return to_datetime(row["said_at"], row["utc_offset"])
 
 
 def as_then(record: Record) -> Record:

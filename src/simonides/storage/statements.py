@@ -14,7 +14,7 @@ MEMORY = tuple(
     audience confidence importance sensitivity purpose tags metadata parents pinned timeless status
     created_at updated_at verified_at valid_from valid_to known_from known_to ended ended_by
     soft_expires_at hard_expires_at ttl terms marks fingerprint embedder vector scale token_ids salt
-    said_at
+    said_at utc_offset
     """.split()
 )
 """Columns of a memory, in the order in which its digest reads them. A migration adds columns at the
@@ -101,6 +101,7 @@ _ROWS = f"SELECT {', '.join(MEMORY)} FROM memories WHERE owner = :owner"
 
 CHANGE = """
 UPDATE memories SET status = :status, updated_at = :updated_at, said_at = :said_at,
+  utc_offset = :utc_offset,
   verified_at = :verified_at,
   soft_expires_at = :soft_expires_at, hard_expires_at = :hard_expires_at,
   embedder = :embedder, vector = :vector, scale = :scale, token_ids = :token_ids,
@@ -136,10 +137,14 @@ WHERE owner = :owner AND session = :session AND position = :position AND known_t
 
 # The end of a conversation, newest first.
 LAST_TURNS = """
-SELECT hash, message_id, role, position FROM memories
+SELECT hash, message_id, role, position, valid_from, id,
+  CASE WHEN version > 1 AND content LIKE :cut THEN 1 ELSE 0 END
+FROM memories
 WHERE owner = :owner AND session = :session AND position IS NOT NULL AND known_to IS NULL
   AND COALESCE(task, '') = :task AND COALESCE(purpose, '') = :purpose
 ORDER BY position DESC LIMIT :limit"""
+
+ENDED_BY = f"{_ROWS} AND ended_by = :id AND ended = 'superseded'"
 
 KNOWN = f"""
 {_ROWS} AND position IS NULL AND known_to IS NULL AND COALESCE(purpose, '') = :purpose
@@ -216,7 +221,7 @@ INDEXED = tuple(
     """
     id kind category source key fingerprint task audience purpose terms marks vector scale token_ids
     embedder speaker role session position importance confidence status pinned created_at updated_at
-    valid_from valid_to soft_expires_at hard_expires_at known_to
+    valid_from valid_to soft_expires_at hard_expires_at known_to utc_offset
     """.split()
 )
 _INDEXED = f"SELECT {', '.join(INDEXED)} FROM memories WHERE owner = :owner"
@@ -343,9 +348,9 @@ PARTS = f"SELECT {_PART} FROM sessions WHERE owner = :owner ORDER BY last DESC, 
 PART = f"SELECT {_PART} FROM sessions WHERE owner = :owner AND id = :id"
 BEGIN_PART = """
 INSERT INTO sessions (owner, id, name, part, status, step, begun, last, turns, data, salt)
-VALUES (:owner, :id, :name, :part, 'open', '', :now, :now, :turns, :data, :salt)"""
+VALUES (:owner, :id, :name, :part, 'open', '', :begun, :last, :turns, :data, :salt)"""
 GO_ON = """
-UPDATE sessions SET last = :now, turns = turns + :turns
+UPDATE sessions SET last = CASE WHEN last > :last THEN last ELSE :last END, turns = turns + :turns
 WHERE owner = :owner AND id = :id"""
 KEEP_DATA = "UPDATE sessions SET data = :data WHERE owner = :owner AND id = :id"
 ENDING = f"""
@@ -377,6 +382,7 @@ AND m.known_to IS NULL ORDER BY m.id"""
 SET_DUE = """
 INSERT INTO due (at, owner, job) VALUES (:at, :owner, :job)
 ON CONFLICT (owner, job) DO UPDATE SET at = excluded.at"""
+DUE_AT = "SELECT at FROM due WHERE owner = :owner AND job = :job"
 NOT_DUE = "DELETE FROM due WHERE owner = :owner AND job = :job"
 NOT_DUE_AT = f"{NOT_DUE} AND at = :at"
 

@@ -22,6 +22,11 @@ class ManualClock:
         """Return milliseconds since 1970, UTC."""
         return self._now
 
+    def utc_offset(self, at_ms: int) -> int:
+        """Return 0: its zone is UTC."""
+        del at_ms
+        return 0
+
     @property
     def now(self) -> datetime:
         """The time, in UTC."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from simonides.core.clock import DAY_MS, to_ms
+from simonides.core.clock import DAY_MS, offset_of, to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, shown
 from simonides.core.policy import Category, Policy
@@ -52,6 +52,7 @@ class Candidate:
         metadata: Canonical JSON, or None.
         valid_from: Since when it is true, in milliseconds, or None.
         valid_to: Until when, exclusive, or None.
+        utc_offset: Of its time, in minutes; None is UTC.
         ttl_ms: The caller's lifetime in milliseconds, or None for the category's.
         hash: SHA-256 of the normalised content.
         analysed: Terms and marks for the index.
@@ -79,6 +80,7 @@ class Candidate:
     position: int | None
     valid_from: int | None
     valid_to: int | None
+    utc_offset: int | None
     ttl_ms: int | None
     pinned: bool
     timeless: bool
@@ -170,6 +172,7 @@ def candidate_of(
     at = draft.valid_from or draft.at
     if draft.valid_to is not None and at is not None and draft.valid_to <= at:
         raise InvalidInput("valid_to", "must be later than valid_from")
+    offset = engine.clock.utc_offset(engine.clock.now_ms()) if at is None else offset_of(at)
     return Candidate(
         draft=draft, content=draft.content, key=draft.key, tags=draft.tags, pinned=draft.pinned,
         timeless=draft.timeless, scope=scope,
@@ -182,6 +185,7 @@ def candidate_of(
         position=draft.position if makes_turn else None,
         valid_from=None if at is None else to_ms(at),
         valid_to=None if draft.valid_to is None else to_ms(draft.valid_to),
+        utc_offset=offset or None,
         ttl_ms=None if draft.ttl_days is None else round(draft.ttl_days * DAY_MS),
         hash=content_hash(draft.content),
         analysed=analysed_as(draft.content, draft.speaker, draft.key, draft.tags, category),

@@ -127,7 +127,7 @@ def _compare(tx: Transaction, newer: Record, older: Record, news: Sequence[State
 
 
 def _moment(record: Record) -> tuple[float, str]:
-    return (record.said_at or record.created_at).timestamp(), record.id
+    return (record.said_at).timestamp(), record.id
 
 
 def _keep(tx: Transaction, older: str, newer: str, span: tuple[int, int]) -> None:

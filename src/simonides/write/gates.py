@@ -293,7 +293,8 @@ def _repeat(turn: Turn, commit: Commit, vector: Vector, old: MemoryRow) -> Outco
         return insert(turn, commit, vector, old, OutcomeKind.BUMPED)
     rules = candidate.policy.categories.get(old["category"], candidate.rules)
     cells: dict[str, Any] = renewed(old, rules, tx.now)
-    cells["said_at"] = max(old["said_at"] or 0, said_at(tx, candidate))
+    if said_at(tx, candidate) > old["said_at"]:
+        cells |= {"said_at": said_at(tx, candidate), "utc_offset": candidate.utc_offset}
     independent = candidate.source is not standing.source and trust >= Trust.TOOL.rank
     if independent:
         cells["verified_at"] = tx.now
@@ -315,7 +316,7 @@ def _says_more(candidate: Candidate, old: MemoryRow) -> bool:
 def _conflict(turn: Turn, commit: Commit, vector: Vector, old: MemoryRow) -> Outcome:
     """Let the later said replace the earlier value, unless that one is better supported."""
     candidate, tx = commit.candidate, turn.tx
-    is_late = said_at(tx, candidate) < (old["said_at"] or old["created_at"])
+    is_late = said_at(tx, candidate) < old["said_at"]
     trusted, gap = _compared(turn, candidate, old)
     wins = candidate.source.is_correction or _is_meant(commit, old, "replaces")
     # Of two values the later said holds, whichever is stored first, unless it is less supported.
@@ -403,7 +404,9 @@ def insert(
         made.append(tx.note_memory(row, EventType.FLAGGED, ",".join(commit.reasons)))
     link_parents(tx, row, candidate)
     index_row(turn.index, row)
-    if before is not None and kind is OutcomeKind.SUPERSEDED:
+    if before is not None and candidate.is_turn:  # edited
+        tx.connection.run(statements.FORGET_ENDINGS, {"owner": tx.owner, "root": row["root"]})
+    elif before is not None and kind is OutcomeKind.SUPERSEDED:
         note_taught(tx, before, row)
     note(tx, turn.index, row)
     return _outcome(kind, tx.known(row["id"]), commit, made)

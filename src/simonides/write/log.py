@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
-from simonides.core.clock import to_datetime
+from simonides.core.clock import MINUTE_MS, local_time, offset_of, to_datetime, to_ms
 from simonides.core.engine import Engine
 from simonides.core.record import SUMMARY
 from simonides.core.results import Conversation
@@ -20,7 +21,6 @@ from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, memory_row
 from simonides.storage.transaction import Transaction
 
-MINUTE_MS = 60_000
 QUIET_MS = MINUTE_MS
 """Quiet time after which the model reads what waits; chosen."""
 
@@ -37,13 +37,14 @@ class Part(NamedTuple):
         part: Its number, from 1.
         status: ``open``, ``ending`` or ``ended``.
         step: The last step of its end that was taken.
-        begun: When it began, in milliseconds.
-        last: When something was last said in it.
+        begun: When its first turn was said, in milliseconds.
+        last: When its latest one was said.
         ended: When its end was finished, or None.
         turns: How many turns it has.
         data: ``first`` and ``last``, its first and last position, the latter once its end has
             begun; ``read``, the last one that the model has read;
-            ``who``, the principal; ``summary``, the root of its summary.
+            ``who``, the principal; ``utc_offset``, of the zone of its first turn, in minutes;
+            ``summary``, the root of its summary.
     """
 
     id: bytes
@@ -57,9 +58,9 @@ class Part(NamedTuple):
     turns: int
     data: dict[str, Any]
 
-    def is_over(self, now: int, idle_minutes: float) -> bool:
-        """Whether the next turn begins another part."""
-        return self.status != "open" or now - self.last > idle_minutes * MINUTE_MS
+    def is_over(self, said: int, idle_minutes: float) -> bool:
+        """Whether a turn that is said at a moment begins another part."""
+        return self.status != "open" or said - self.last > idle_minutes * MINUTE_MS
 
 
 def name_of(who: Principal) -> str:
@@ -113,8 +114,17 @@ def begin_end(engine: Engine, tx: Transaction, part: Part, last: int) -> None:
     engine.worker.begun.pop((tx.owner, part.name), None)
 
 
-def go_on(engine: Engine, tx: Transaction, who: Principal, position: int, turns: int) -> Part:
-    """Note that turns are said; after a quiet time, they begin another part.
+def go_on(
+    engine: Engine,
+    tx: Transaction,
+    who: Principal,
+    position: int,
+    turns: int,
+    said: Sequence[datetime] = (),
+) -> Part:
+    """Note that turns are said; if that is a quiet time after the last one, another part begins.
+
+    A part also ends when nothing is added for that time, whenever its turns were said.
 
     Args:
         engine: The store.
@@ -122,36 +132,40 @@ def go_on(engine: Engine, tx: Transaction, who: Principal, position: int, turns:
         who: The user.
         position: Of the first of them.
         turns: How many they are.
+        said: When they were said; now, if it is empty.
 
     Returns:
         The part as it was before; another one than theirs if it is over.
     """
     found, idle = last_part(tx.connection, who), engine.settings.idle_minutes
-    if found is not None and found.status == "open" and found.is_over(tx.now, idle):
+    said = said or [local_time(engine.clock, tx.now)]
+    begun, last = to_ms(said[0]), max(map(to_ms, said))
+    if found is not None and found.status == "open" and found.is_over(begun, idle):
         begin_end(engine, tx, found, position - 1)
     engine.worker.begun[who.owner, name_of(who)] = who
     engine.worker.begin()
-    if found is not None and not found.is_over(tx.now, idle):
-        params = {"owner": tx.owner, "id": found.id, "now": tx.now, "turns": turns}
+    if found is not None and not found.is_over(begun, idle):
+        params = {"owner": tx.owner, "id": found.id, "last": last, "turns": turns}
         tx.connection.run(statements.GO_ON, params)
         _let_end(engine, tx, found.id)
         return found
     data = {
-        "first": position, "read": position - 1,
+        "first": position, "read": position - 1, "utc_offset": offset_of(said[0]),
         "who": {
             "scope": who.home.path, "session": who.session, "agent": who.agent,
             "purpose": who.purpose,
         },
     }  # fmt: skip
-    row = {
-        "owner": tx.owner, "id": tx.new_id(), "name": name_of(who), "now": tx.now, "turns": turns,
+    row: dict[str, Any] = {
+        "owner": tx.owner, "id": tx.new_id(), "name": name_of(who),
+        "begun": begun, "last": last, "turns": turns,
         "part": 1 if found is None else found.part + 1, "data": json.dumps(data),
         "salt": tx.salt(),
     }  # fmt: skip
     tx.connection.run(statements.BEGIN_PART, row)
     _let_end(engine, tx, row["id"])
-    begun = Part(row["id"], row["name"], row["part"], "open", "", tx.now, tx.now, None, turns, data)
-    return begun if found is None else found
+    new = Part(row["id"], row["name"], row["part"], "open", "", begun, last, None, turns, data)
+    return new if found is None else found
 
 
 def next_position(tx: Transaction, who: Principal) -> int:
@@ -218,8 +232,9 @@ def conversations(engine: Engine, who: Principal) -> list[Conversation]:
     return [
         Conversation(
             name=principal_of_part(own[0]).conversation, parts=len(own),
-            is_open=own[0].status == "open",
-            begun=to_datetime(own[-1].begun), last=to_datetime(own[0].last),
+            is_open=any(each.status == "open" for each in own),
+            begun=min(to_datetime(each.begun, each.data["utc_offset"]) for each in own),
+            last=to_datetime(own[0].last, own[0].data["utc_offset"]),
             turns=sum(each.turns for each in own),
         )
         for own in by_name.values()

@@ -10,7 +10,7 @@ from typing import Any
 
 from simonides.core.clock import in_steps
 from simonides.core.engine import Engine
-from simonides.core.errors import IdempotencyMismatch, InvalidInput
+from simonides.core.errors import IdempotencyMismatch, InvalidInput, QuotaExceeded
 from simonides.core.outcome import Outcome, OutcomeKind, Outcomes
 from simonides.core.record import Draft, Trust
 from simonides.core.scope import Principal
@@ -214,6 +214,15 @@ def decided(turn: Turn, judged: Judgement, vector: Vector) -> Outcome:
             days = candidate.policy.gates.review_days
             event = queue.put(turn.tx, "held", data, days=days)
             return Outcome(kind=OutcomeKind.HELD, reasons=reasons, events=(event,))
+
+
+def decided_alone(turn: Turn, judged: Judgement, vector: Vector) -> Outcome:
+    """Store a commit as `decided`; for one that fits no quota, say so instead of raising."""
+    try:
+        return decided(turn, judged, vector)
+    except QuotaExceeded as error:
+        full = Drop(judged.candidate, (f"quota:{error.what}",), blocked=False)
+        return refused(turn.tx, full)
 
 
 def remember_one(engine: Engine, who: Principal, /, content: str | Draft, **fields: Any) -> Outcome:

@@ -28,7 +28,9 @@ from simonides.write.candidate import Candidate
 Vector = Encoded | None
 """The vectors of a text; None without an embedder, or where it failed."""
 
-_SAME = "category key content hash session position confidence metadata valid_from valid_to".split()
+_SAME = """
+category key content hash session position confidence metadata valid_from valid_to utc_offset
+""".split()
 """Columns that have the values of a candidate's fields of the same names."""
 
 _AS_DRAFTED = ("quote", "origin", "speaker", "role", "message_id")

@@ -77,7 +77,8 @@ CREATE TABLE memories (
   scale           {real},           -- value of one step of the vector
   token_ids       {blob},           -- of the indexed text, two bytes each
   salt            {blob} NOT NULL,  -- enters the row's digest and goes with the row
-  said_at         {int},            -- when it was last said in the world
+  said_at         {int}  NOT NULL,  -- when it was last said in the world
+  utc_offset      {int},            -- of its time: minutes that the zone is ahead; NULL is UTC
   PRIMARY KEY (owner, id),
   UNIQUE (owner, root, version)
 ) {strict};

@@ -1,0 +1,214 @@
+"""Which messages of a call were said before, and which say anew what an edited message said."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import accumulate, takewhile
+from typing import NamedTuple
+
+from simonides.change.correct import withdraw
+from simonides.core.engine import Engine
+from simonides.core.outcome import EventType, Outcome, OutcomeKind
+from simonides.core.record import GAP, Record, Trust
+from simonides.core.scope import Principal
+from simonides.storage import statements
+from simonides.storage.rows import MemoryRow, memory_row
+from simonides.write.gates import Turn, insert
+from simonides.write.judge import Commit, Judgement
+from simonides.write.log import keep, last_part, learned_from
+from simonides.write.remember import decided
+from simonides.write.turn import Vector, changed_version, index_row, lift
+
+LOOKED_BACK = 400
+"""Turns at the end of a conversation among which resent history is recognised; chosen."""
+
+LEAST = 2
+"""Turns that repeat a conversation even if they are a small part of it, or come later; chosen."""
+
+
+class Mark(NamedTuple):
+    """What tells that a turn is one that is known.
+
+    Attributes:
+        role: Whose turn it is.
+        hash: Of its text.
+        id: The caller's id of the message, if it has one.
+        at: When it was said, in milliseconds, if the message says so.
+    """
+
+    role: str
+    hash: str
+    id: str | None
+    at: int | None
+
+
+class _Logged(NamedTuple):
+    hash: str
+    message_id: str | None
+    role: str | None
+    position: int
+    valid_from: int | None
+    id: bytes
+    is_cut: int
+
+
+class Known(NamedTuple):
+    """What is known of the messages of a call, by their places in it.
+
+    Attributes:
+        resent: Those that repeat what is stored.
+        edited: Those with the id of a stored message and another text, with the ids of its turns.
+    """
+
+    resent: frozenset[int]
+    edited: dict[int, list[bytes]]
+
+
+def known(
+    engine: Engine, who: Principal, session: str, said: Sequence[Sequence[Mark]], when: int
+) -> Known:
+    """Return which messages are resent and which are edited.
+
+    They are known by their ids, and without ids by their order: they repeat the end of the part of
+    the conversation that goes on, or its beginning and then differ. Later than that, they must
+    repeat the whole conversation and go on: an equal exchange on another day is said again.
+
+    Args:
+        engine: The store.
+        who: The user.
+        session: The conversation.
+        said: Of each message the marks of the turns that it becomes.
+        when: When the first of them was said.
+    """
+    params = {
+        "owner": who.owner, "session": session, "limit": LOOKED_BACK, "cut": f"%{GAP}%",
+        "task": who.home.task or "", "purpose": who.purpose or "",
+    }  # fmt: skip
+    with engine.db.read(who.owner) as connection:
+        log = [_Logged._make(row) for row in connection.rows(statements.LAST_TURNS, params)][::-1]
+        part = last_part(connection, who)
+    marks = [mark for each in said for mark in each]
+    goes_on = part is not None and not part.is_over(when, engine.settings.idle_minutes)
+    first = part.data["first"] if part is not None and goes_on else None
+    same = _repeated(marks, log, first)
+    ends = accumulate(map(len, said), initial=0)
+    whole = max(n for n, end in enumerate(ends) if end <= same) if log else 0
+    if whole == len(said) == 1:
+        whole = 0  # the user says the same again
+    resent, edited = _by_id(said, log)
+    return Known(resent.union(range(whole)), edited)
+
+
+def _repeated(marks: Sequence[Mark], log: Sequence[_Logged], first: int | None) -> int:
+    """Return how many turns at the beginning are known, in order.
+
+    Args:
+        marks: Of the turns of a call.
+        log: The end of the conversation, oldest first.
+        first: First position of the part that goes on; None if none does.
+    """
+    found = _overlap(marks, log)
+    if first is None:
+        return found if LEAST <= found == len(log) < len(marks) else 0
+    starts = {0, next((n for n, row in enumerate(log) if row.position >= first), 0)}
+    for branch in (log[start:] for start in starts):
+        same = sum(1 for _ in takewhile(bool, map(_is_same, marks, branch)))
+        if same < len(marks) and (same >= LEAST or 2 * same >= len(branch) > 0):
+            found = max(found, same + _overlap(marks[same:], log))
+    return found
+
+
+def _overlap(marks: Sequence[Mark], log: Sequence[_Logged]) -> int:
+    """Return how many turns at the beginning of some repeat the end of others."""
+    most = min(len(marks), len(log))
+    return next((n for n in range(most, 0, -1) if all(map(_is_same, marks[:n], log[-n:]))), 0)
+
+
+def _is_same(mark: Mark, row: _Logged) -> bool:
+    ids, times = {mark.id, row.message_id} - {None}, {mark.at, row.valid_from} - {None}
+    is_one = len(ids) < 2 and (mark.at is None or len(times) < 2)
+    return is_one and (mark.role, mark.hash) == (row.role or "user", row.hash)
+
+
+def _by_id(
+    said: Sequence[Sequence[Mark]], log: Sequence[_Logged]
+) -> tuple[frozenset[int], dict[int, list[bytes]]]:
+    """Return the messages whose id is known: those with the stored text, and the edited ones."""
+    stored: dict[tuple[str | None, str], list[_Logged]] = defaultdict(list)
+    for row in log:
+        stored[row.message_id, row.role or "user"].append(row)
+    names = [(each[0].id, each[0].role) if each else (None, "") for each in said]
+    often, resent, edited = Counter(names), set(), {}
+    for place, (name, each) in enumerate(zip(names, said, strict=True)):
+        rows = stored.get(name, []) if name[0] is not None else []
+        old, new = [row.hash for row in rows], [mark.hash for mark in each]
+        is_known = old == new or (often[name] > 1 and set(new) <= set(old))
+        # What the user had cut out of a message does not come back with it.
+        if rows and (is_known or any(row.is_cut for row in rows)):
+            resent.add(place)
+        elif rows and often[name] == 1:
+            edited[place] = [row.id for row in rows]
+    return frozenset(resent), edited
+
+
+# -- edited messages -------------------------------------------------------------------------------
+
+
+def undo(turn: Turn, who: Principal, ids: Sequence[bytes]) -> tuple[list[MemoryRow], list[Record]]:
+    """Take back what the turns of an edited message taught and ended; a model reads on from there.
+
+    Returns:
+        The turns, which are still in force, and the facts that ended.
+    """
+    tx, rows = turn.tx, [row for id in ids if (row := turn.tx.memory(id)) is not None]
+    rows = [row for row in rows if row["known_to"] is None]
+    taught = [tx.known(row["id"]) for row in learned_from(tx.connection, tx.owner, rows)]
+    gone = [withdraw(tx, turn.index, row, "edited") for row in taught if row["known_to"] is None]
+    for row in rows:
+        params = {"owner": tx.owner, "id": row["id"]}
+        for over in map(memory_row, tx.connection.rows(statements.ENDED_BY, params)):
+            if over["root"] != row["root"] and _may_return(turn, over):
+                back = changed_version(tx, over)
+                tx.insert(back, EventType.CREATED, "edited")
+                index_row(turn.index, back)
+    part = last_part(tx.connection, who)
+    before = min((row["position"] for row in rows), default=0) - 1
+    if part is not None and part.data["first"] <= before + 1 <= part.data["read"]:
+        keep(tx.connection, tx.owner, part.id, {**part.data, "read": before})
+    return rows, [outcome.record for outcome in gone if outcome.record is not None]
+
+
+def _may_return(turn: Turn, row: MemoryRow) -> bool:
+    """Whether neither the memory nor another one under its key is in force."""
+    now = turn.tx.latest(row["root"])
+    rivals = [turn.tx.memory(id) for id in turn.index.by_key.get(row["key"] or "", ())]
+    place = ("task", "audience", "purpose")
+    return (now is None or now["known_to"] is not None) and not any(
+        rival is not None
+        and rival["known_to"] is None
+        and all(rival[name] == row[name] for name in place)
+        for rival in rivals
+    )
+
+
+def replaced(
+    turn: Turn, judged: Judgement, vector: Vector, old: MemoryRow, *, has_time: bool
+) -> Outcome:
+    """Store a turn in the place of that which the edited message had.
+
+    Args:
+        turn: The owner's turn to write.
+        judged: The turn, at its place.
+        vector: Of its text.
+        old: The turn in force.
+        has_time: Whether the message has a time; else it keeps that of the old one.
+    """
+    candidate = judged.candidate
+    trusted = candidate.label.trust in (Trust.USER, Trust.SYSTEM)
+    if not isinstance(judged, Commit) or not lift(turn.tx, candidate, allowed=trusted):
+        turn.tx.end(old, "superseded", EventType.SUPERSEDED, "edited")
+        return decided(turn, judged, vector)
+    kept = () if has_time else ("valid_from", "said_at", "utc_offset")
+    cells = {name: old[name] for name in kept}
+    return insert(turn, judged, vector, old, OutcomeKind.SUPERSEDED, cells)
