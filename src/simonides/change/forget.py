@@ -110,8 +110,7 @@ def forget_rows(tx: Transaction, rows: list[MemoryRow], done: set[bytes]) -> lis
     root = rows[0]["root"]
     events += _forget_derived(tx, tx.owner, root, {id_text(row["id"]) for row in rows}, done)
     for row in rows:
-        shows = {"owner": tx.owner, "shows": f"%{id_text(row['id'])}%"}
-        tx.connection.run(statements.FORGET_RECEIPTS, shows)
+        _forget_receipts(tx, row["id"])
     said = {row["hash"] for row in rows}
     queue.forget(tx, lambda text: content_hash(text) in said)
     if tx.latest(root) is None:
@@ -120,6 +119,12 @@ def forget_rows(tx: Transaction, rows: list[MemoryRow], done: set[bytes]) -> lis
         tx.connection.run(statements.FORGET_READS, {"owner": tx.owner, "memory": root})
         tx.connection.run(statements.FORGET_DERIVED, {"owner": tx.owner, "id": root})
     return events
+
+
+def _forget_receipts(tx: Transaction, id: bytes) -> None:
+    """Delete the receipts that name a version."""
+    shows = {"owner": tx.owner, "shows": f"%{id.hex()}%"}
+    tx.connection.run(statements.FORGET_RECEIPTS, shows)
 
 
 def _forget_derived(
@@ -279,6 +284,7 @@ def redact(
         bury(tx, [{**row, "content": clause, "key": None}])
     changed = changed_version(tx, row, **cells)
     tx.delete(row["id"], "on_request")
+    _forget_receipts(tx, row["id"])
     tx.insert(changed, EventType.REDACTED)
     index_row(index, changed)
     return True
