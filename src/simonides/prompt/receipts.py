@@ -20,7 +20,7 @@ from simonides.core.results import Digest, DigestItem, Receipt, Verification
 from simonides.core.scope import Principal, parse_scope, scope_of
 from simonides.core.validation import text
 from simonides.govern.rights import may_see, readable
-from simonides.prompt.lines import LINE_CHARS, assembled, hash_of, line_of
+from simonides.prompt.lines import LINE_CHARS, PARTS, assembled, hash_of, line_of
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import batched, fetched, id_bytes
@@ -42,6 +42,9 @@ WINDOW = 20
 
 _PARTS = 10_000
 """The floor is counted in parts of this size."""
+
+_BY_LETTER: Mapping[str, Any] = {part[0]: part for part in PARTS}
+"""A kept receipt names parts by their first letters."""
 
 _SHORT_ID = re.compile(r"\b[0-9a-f]{8}\b")
 
@@ -94,21 +97,23 @@ def keep(engine: Engine, who: Principal, receipt: Receipt | None, shown: Iterabl
 
 
 def _packed(receipt: Receipt) -> str:
-    """Return a receipt as short JSON, without what its row says and what is as usual."""
-    home, left_out = parse_scope(receipt.reader), dict[str, list[str]]()
-    for id, reason in receipt.left_out:
-        left_out.setdefault(reason, []).append(id_bytes(id).hex())
+    """Return what a receipt shows as short JSON, without what its row says and what is as usual."""
+    home = parse_scope(receipt.reader)
     items = [
-        _shortened(
-            i=[id_bytes(id).hex() for id in item.ids], p=item.part, m=item.marks, e=item.earlier,
-            o=None if item.owner == home.owner else item.owner, s=_rounded(item.score),
-            r=_rounded(item.relevance), c=None if item.chars == LINE_CHARS else item.chars,
+        (
+            item.part[0],
+            "".join(id_bytes(id).hex() for id in item.ids),
+            _shortened(
+                m=item.marks, e=item.earlier, s=_rounded(item.score), r=_rounded(item.relevance),
+                o=None if item.owner == home.owner else item.owner,
+                c=None if item.chars == LINE_CHARS else item.chars,
+            ),
         )
         for item in receipt.items
     ]  # fmt: skip
     cells = _shortened(
-        q=receipt.question_digest, d=receipt.digest, f=_rounded(receipt.floor), t=home.task,
-        h=receipt.hidden or None, i=items, x=left_out,
+        q=receipt.question_digest, d=receipt.digest, f=round(receipt.floor, 4), t=home.task,
+        h=receipt.hidden or None, i=[item if item[2] else item[:2] for item in items],
     )  # fmt: skip
     return json.dumps(cells, separators=(",", ":"))
 
@@ -118,29 +123,27 @@ def _shortened(**cells: Any) -> dict[str, Any]:
 
 
 def _rounded(number: float | None) -> float | None:
-    return None if number is None else round(number, 4)
+    return None if number is None else round(number, 3)
 
 
 def _unpacked(who: Principal, id: bytes, at: int, data: str) -> Receipt:
     """Return a receipt of its row."""
     cells = json.loads(data)
-    items = [
-        DigestItem(
-            ids=tuple(id_text(bytes.fromhex(each)) for each in item["i"]), part=item["p"],
-            marks=item.get("m", ()), earlier=item.get("e", ()), owner=item.get("o", who.owner),
-            score=item.get("s"), relevance=item.get("r"), chars=item.get("c", LINE_CHARS),
-        )
-        for item in cells["i"]
-    ]  # fmt: skip
-    left_out = [
-        (id_text(bytes.fromhex(each)), reason)
-        for reason, ids in cells.get("x", {}).items()
-        for each in ids
-    ]
+    items = []
+    for letter, digits, *more in cells["i"]:
+        kept = more[0] if more else {}
+        ids = (digits[at : at + 32] for at in range(0, len(digits), 32))
+        items.append(
+            DigestItem(
+                ids=tuple(id_text(bytes.fromhex(each)) for each in ids), part=_BY_LETTER[letter],
+                marks=kept.get("m", ()), earlier=kept.get("e", ()), owner=kept.get("o", who.owner),
+                score=kept.get("s"), relevance=kept.get("r"), chars=kept.get("c", LINE_CHARS),
+            )
+        )  # fmt: skip
     return Receipt(
         id=id_text(id), at=to_datetime(at), reader=scope_of(who.owner, cells.get("t")).path,
         purpose=who.purpose, question_digest=cells.get("q", ""), floor=cells["f"],
-        items=tuple(items), left_out=tuple(left_out), hidden=cells.get("h", 0), digest=cells["d"],
+        items=tuple(items), hidden=cells.get("h", 0), digest=cells["d"],
     )  # fmt: skip
 
 
