@@ -458,6 +458,109 @@ def test_a_memory_that_fails_costs_no_answer(caplog):
     assert "without a digest" in caplog.text
 
 
+FAULTS = [AssertionError("broken"), KeyError("gone"), simonides.StoreError("here", "is full")]
+
+
+@every_api
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
+def test_no_fault_of_the_memory_reaches_the_caller(api, fault, known, store, monkeypatch, caplog):
+    def failing(*_, **__):
+        raise fault
+
+    monkeypatch.setattr("simonides.integrations.wrap.digest", failing)
+    monkeypatch.setattr("simonides.api.memory.add", failing)
+    with ModelServer(answers=lambda _: saying("Yes.")) as server:
+        api.create(api.client(server), ASK)
+        api.create(simonides.wrap(api.client(server), known), ASK)
+        store.flush()
+    assert server.received[0].raw == server.received[1].raw
+    told = [record.message for record in caplog.records if record.exc_info[1] is fault]
+    assert told == [
+        "the request is sent without a digest", "what was said is not added to the memory",
+    ]  # fmt: skip
+
+
+def test_an_interrupt_of_the_memory_reaches_the_caller(known, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("simonides.integrations.wrap.digest", interrupted)
+    with ModelServer() as server, pytest.raises(KeyboardInterrupt):
+        APIS[0].create(simonides.wrap(APIS[0].client(server), known), ASK)
+    assert server.received == []
+
+
+@pytest.fixture
+def timed():
+    with simonides.open(":memory:") as store:
+        yield store
+
+
+@every_api
+def test_a_request_knows_what_was_said_in_the_one_before(api, timed):
+    with ModelServer(answers=lambda _: saying("I note that down.")) as server:
+        client = simonides.wrap(api.client(server), timed.memory(user="ana"))
+        api.create(client, HI)
+        api.create(client, ASK)
+        api.pieces(client, [{"role": "user", "content": "My bike is in the shed."}])
+        api.create(client, [{"role": "user", "content": "Where is my bike?"}])
+    assert HI[0]["content"] in api.told(server.received[1])[0]
+    assert "in the shed" in api.told(server.received[3])[0]
+
+
+def test_a_request_waits_only_for_its_own_conversation_and_not_for_long(timed, monkeypatch, caplog):
+    monkeypatch.setattr("simonides.integrations.wrap.MOST_WAIT_S", 0.1)
+    caplog.set_level("DEBUG", "simonides.integrations")
+    gate, stuck = threading.Event(), threading.Event()
+
+    def hang():
+        stuck.set()
+        gate.wait(30)
+
+    timed._engine.worker.submit("hang", hang)
+    assert stuck.wait(30)
+    with ModelServer(answers=lambda _: saying("Noted.")) as server:
+        plain = APIS[0].client(server)
+        ana, ben = (simonides.wrap(plain, user=user, store=timed) for user in ("ana", "ben"))
+        APIS[0].create(ana, HI)
+        APIS[0].create(ben, ASK)
+        assert caplog.records == []
+        APIS[0].create(ana, ASK)
+        assert "does not know yet what was said" in caplog.text
+        gate.set()
+        APIS[0].create(ana, ASK)
+    assert "aisle" not in str(server.received[2].body)
+    assert HI[0]["content"] in str(server.received[3].body)
+
+
+@every_api
+def test_a_turn_that_stands_in_the_request_is_not_shown_again(api, store):
+    rule = {"role": "user", "content": "Never deploy on Fridays."}
+    with ModelServer(answers=lambda _: saying("I note that down.")) as server:
+        monday, tuesday = (store.memory(user="ana").session(day) for day in ("mon", "tue"))
+        for client in (simonides.wrap(api.client(server), each) for each in (monday, tuesday)):
+            api.create(client, [rule])
+            api.create(client, HI)
+            answer = {"role": "assistant", "content": "I note that down."}
+            talk = [rule, answer, {"role": "user", "content": f" {HI[0]['content'].upper()}"}]
+            api.create(client, [*talk, answer, *ASK])
+            api.create(client, ASK)
+    shown, other = (api.told(server.received[n])[0] for n in (2, 6))
+    assert "Never deploy" in shown
+    assert "aisle" not in shown
+    assert "aisle" in api.told(server.received[3])[0]
+    assert "aisle" in other  # it was said in the other conversation, too
+
+
+def test_receipts_are_kept_if_asked_for_and_hold_no_text(known):
+    with ModelServer(answers=lambda _: saying("An aisle seat.")) as server:
+        APIS[0].create(simonides.wrap(APIS[0].client(server), known), ASK)
+        assert known.receipts.list() == []
+        APIS[0].create(simonides.wrap(APIS[0].client(server), known, receipts=True), ASK)
+    [receipt] = known.receipts.list()
+    assert known.receipts.replay(receipt).text == APIS[0].told(server.received[1])[0]
+
+
 def test_mistakes_are_named(known):
     with ModelServer() as server:
         client = APIS[0].client(server)
@@ -472,5 +575,9 @@ def test_mistakes_are_named(known):
         ):
             with pytest.raises(simonides.InvalidInput):
                 wrong()
+        with pytest.raises(simonides.InvalidInput, match=r'wrap\(client, user="maya"\)'):
+            simonides.wrap(client, "maya")
+        with pytest.raises(simonides.InvalidInput, match="a memory or a session, not int"):
+            simonides.wrap(client, 7)
         with pytest.raises(simonides.OwnerRequired):
             simonides.wrap(client)

@@ -19,6 +19,7 @@ FUNCTIONS = {
     "last_reads": [(2,)],
     "tokens_of": [(2,)],
     "reads_of": [(1,), (4,)],
+    "forget_receipt": [(1,), (4,)],
 }
 
 

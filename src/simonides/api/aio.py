@@ -661,6 +661,7 @@ class AsyncMemory:
         max_items: int | None = None,
         max_chars: int | None = None,
         max_tokens: int | None = None,
+        receipt: bool = True,
     ) -> Digest:
         """Return the part of a prompt that the memory fills: ``f"{memory.digest(question)}"``.
 
@@ -673,6 +674,7 @@ class AsyncMemory:
             max_items: Most lines beside the core block; None means the policy's budgets.
             max_chars: Most characters of these lines.
             max_tokens: Most tokens of these lines.
+            receipt: Whether the receipt is kept; it holds no text.
 
         Returns:
             Its text, its lines, and the receipt that says why each is there.
@@ -691,6 +693,7 @@ class AsyncMemory:
             max_items=max_items,
             max_chars=max_chars,
             max_tokens=max_tokens,
+            receipt=receipt,
         )
 
     async def profile(self) -> Digest:
@@ -895,17 +898,18 @@ class AsyncMemory:
             self._threads,
         )
 
-    def tools(self, *names: str) -> AsyncTools:
+    def tools(self, *names: str, receipts: bool = False) -> AsyncTools:
         """Return tools for a language model, by which it uses this memory.
 
         Args:
             names: Of ``search``, ``remember``, ``forget``, ``correct`` and ``get_profile``; none
                 means all.
+            receipts: Whether the receipts of what they show are kept.
 
         Raises:
             InvalidInput: If there is no tool of a name.
         """
-        return AsyncTools(self._blocking.tools(*names), self._threads)
+        return AsyncTools(self._blocking.tools(*names, receipts=receipts), self._threads)
 
     @property
     def privacy(self) -> AsyncPrivacy:

@@ -178,6 +178,7 @@ class Memory(Bound):
         max_items: int | None = None,
         max_chars: int | None = None,
         max_tokens: int | None = None,
+        receipt: bool = True,
     ) -> Digest:
         """Return the part of a prompt that the memory fills: ``f"{memory.digest(question)}"``.
 
@@ -190,6 +191,7 @@ class Memory(Bound):
             max_items: Most lines beside the core block; None means the policy's budgets.
             max_chars: Most characters of these lines.
             max_tokens: Most tokens of these lines.
+            receipt: Whether the receipt is kept; it holds no text.
 
         Returns:
             Its text, its lines, and the receipt that says why each is there.
@@ -201,7 +203,7 @@ class Memory(Bound):
         """
         return self._call(
             digest, about, filter=filter, kinds=kinds, scopes=scopes, max_items=max_items,
-            max_chars=max_chars, max_tokens=max_tokens,
+            max_chars=max_chars, max_tokens=max_tokens, receipt=receipt,
         )  # fmt: skip
 
     def profile(self) -> Digest:
@@ -406,17 +408,18 @@ class Memory(Bound):
         id = bound._call(loop.begin, goal, plan=plan, constraints=constraints)
         return Task(self._engine, who, id)
 
-    def tools(self, *names: str) -> Tools:
+    def tools(self, *names: str, receipts: bool = False) -> Tools:
         """Return tools for a language model, by which it uses this memory.
 
         Args:
             names: Of ``search``, ``remember``, ``forget``, ``correct`` and ``get_profile``; none
                 means all.
+            receipts: Whether the receipts of what they show are kept.
 
         Raises:
             InvalidInput: If there is no tool of a name.
         """
-        return Tools(self._engine, self._who, names)
+        return Tools(self._engine, self._who, names, receipts=receipts)
 
     @property
     def privacy(self) -> Privacy:

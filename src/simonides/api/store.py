@@ -295,7 +295,8 @@ def open(
     engine = Engine(
         db=db, indexes=IndexCache(dimensions, name, settings.index_budget_mb << 20),
         policies=policies, embedder=found, asked=asked, reranker=reranker, tokens=tokens,
-        models=models, clock=time, ids=Ids(), journal=Journal(db, time, timed=clock is None),
+        models=models, clock=time, ids=Ids(),
+        journal=Journal(db, time, timed=clock is None, receipt_days=settings.receipt_days),
         worker=Worker(timed=clock is None), settings=settings,
         audit_key=blake(b"", secret) if secret else b"",
     )  # fmt: skip

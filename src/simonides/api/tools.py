@@ -81,8 +81,11 @@ _TOOLS: Mapping[str, type[_Call]] = {
 class Tools(Bound):
     """Tools for a language model over one memory; `Memory.tools` makes them."""
 
-    def __init__(self, engine: Engine, who: Principal, names: Sequence[str] = ()) -> None:
+    def __init__(
+        self, engine: Engine, who: Principal, names: Sequence[str] = (), *, receipts: bool = False
+    ) -> None:
         super().__init__(engine, who)
+        self._receipts = receipts
         self._names = {f"{one_of('names', name, _TOOLS)}_memory": name for name in names or _TOOLS}
 
     def definitions(self, vendor: str = "openai") -> list[dict[str, Any]]:
@@ -121,15 +124,16 @@ class Tools(Bound):
             return ToolReply(text=f"{name} was not carried out. {error}", ok=False)
 
     def _carried_out(self, tool: type[_Call], arguments: Mapping[str, Any] | str) -> ToolReply:
+        kept = self._receipts
         match _given(tool, arguments):
             case _Search(query=query, limit=limit):
-                found = self._call(digest, query, max_items=limit, has_core=False)
+                found = self._call(digest, query, max_items=limit, has_core=False, receipt=kept)
                 return ToolReply(text=found.text if found else "Nothing is remembered about this.")
             case _Remember(content=content, key=key):
                 draft = Draft(content, key=key or None, source=Source.AGENT_INFERRED)
                 return _told(self._call(remember_one, draft))
             case _GetProfile():
-                shown = self._call(profile)
+                shown = self._call(profile, receipt=kept)
                 return ToolReply(text=shown.text if shown else "Nothing is remembered yet.")
             case _Forget(which=which):
                 record = self._call(get, which)

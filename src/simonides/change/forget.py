@@ -111,8 +111,7 @@ def forget_rows(tx: Transaction, rows: list[MemoryRow], done: set[bytes]) -> lis
     root = rows[0]["root"]
     events += _forget_derived(tx, tx.owner, root, {id_text(row["id"]) for row in rows}, done)
     for row in rows:
-        shows = {"owner": tx.owner, "shows": f"%{id_text(row['id'])}%"}
-        tx.connection.run(statements.FORGET_RECEIPTS, shows)
+        _forget_receipts(tx, row["id"])
     tx.connection.run(statements.FORGET_ENDINGS, {"owner": tx.owner, "root": root})
     said = {row["hash"] for row in rows}
     queue.forget(tx, lambda text: content_hash(text) in said)
@@ -122,6 +121,12 @@ def forget_rows(tx: Transaction, rows: list[MemoryRow], done: set[bytes]) -> lis
         tx.connection.run(statements.FORGET_READS, {"owner": tx.owner, "memory": root})
         tx.connection.run(statements.FORGET_DERIVED, {"owner": tx.owner, "id": root})
     return events
+
+
+def _forget_receipts(tx: Transaction, id: bytes) -> None:
+    """Delete the receipts that name a version."""
+    shows = {"owner": tx.owner, "shows": f"%{id.hex()}%"}
+    tx.connection.run(statements.FORGET_RECEIPTS, shows)
 
 
 def _forget_derived(
@@ -282,6 +287,7 @@ def redact(
     changed = changed_version(tx, row, **cells)
     for each in versions(tx.connection, tx.owner, row["root"]):  # an edit leaves older ones
         tx.delete(each["id"], "on_request")
+        _forget_receipts(tx, each["id"])
     tx.insert(changed, EventType.REDACTED)
     index_row(index, changed)
     tx.connection.run(statements.FORGET_ENDINGS, {"owner": tx.owner, "root": row["root"]})

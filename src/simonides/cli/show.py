@@ -156,8 +156,8 @@ def _item(
             right = item.right.value + ("" if item.subject is None else f":{item.subject}")
             return f"{item.grantee}  {right}  [by {item.by}, {item.at:%Y-%m-%d}]"
         case results.Receipt():
-            about = _visible(item.about) or "(the start)"
-            return f"{item.id[-8:]}  {item.at:%Y-%m-%d %H:%M}  {len(item.items)} lines  {about}"
+            about = "" if item.question_digest else "  (the start)"
+            return f"{item.id[-8:]}  {item.at:%Y-%m-%d %H:%M}  {len(item.items)} lines{about}"
         case results.Conversation():
             state = "open" if item.is_open else "ended"
             last = f"{item.last:%Y-%m-%d %H:%M}"

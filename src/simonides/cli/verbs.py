@@ -89,6 +89,7 @@ def digest(
     max_items: Annotated[int | None, Option(help="Most lines beside the core block.")] = None,
     max_chars: Annotated[int | None, Option(help="Most characters of these lines.")] = None,
     max_tokens: Annotated[int | None, Option(help="Most tokens of these lines.")] = None,
+    receipt: Annotated[bool, Option("--receipt", help="Whether the receipt is kept.")] = True,
 ) -> object:
     """Print the part of a prompt that the memory fills."""
     return parts.memory(context).digest(**parts.given(context))

@@ -131,7 +131,7 @@ class NotReplayable(SimonidesError, LookupError):
         ids: Their ids.
     """
 
-    hint = "ask the question again: digest(receipt.about)"
+    hint = "ask the question again: digest(question)"
 
     def __init__(self, ids: Sequence[str]) -> None:
         self.ids = tuple(ids)

@@ -355,10 +355,12 @@ class Receipt(Value):
         id: Its id.
         at: Clock of the read.
         reader: Path of the reader's scope.
-        about: The query.
+        purpose: The reader's purpose, or None.
+        question_digest: Code of the question under the store's secret, hexadecimal; empty if
+            nothing was asked.
         floor: Relevance that the best memory had to have.
         items: The lines.
-        left_out: Ids that were found and not shown, with the reason.
+        left_out: Ids that were found and not shown, with the reason; a kept receipt has none.
         hidden: Number of standing rules for which there was no room.
         digest: BLAKE2b of the text, hexadecimal.
     """
@@ -366,7 +368,8 @@ class Receipt(Value):
     id: str
     at: datetime
     reader: str
-    about: str
+    purpose: str | None = None
+    question_digest: str
     floor: float
     items: tuple[DigestItem, ...]
     left_out: tuple[tuple[str, str], ...] = ()

@@ -44,6 +44,7 @@ class Settings(BaseModel):
         model_timeout_s: Most time for one question to the model, in seconds.
         model_calls_per_day: Most requests for one user a day; beyond it the rules take over.
         idle_minutes: Quiet time after which a conversation ends by itself.
+        receipt_days: Days after which the receipt of a digest is deleted.
         end_on_close: Whether `Store.close` ends the conversations that this program began.
     """
 
@@ -67,6 +68,7 @@ class Settings(BaseModel):
     model_timeout_s: float = Field(default=60.0, gt=0, le=3_600)
     model_calls_per_day: int = Field(default=1_000, ge=0)
     idle_minutes: float = Field(default=20.0, gt=0, le=100_000)
+    receipt_days: float = Field(default=30.0, gt=0, le=36_500)
     end_on_close: bool = True
 
     def __init__(self, **given: Any) -> None:

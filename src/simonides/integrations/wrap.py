@@ -30,14 +30,21 @@ from simonides.api.aio import AsyncMemory
 from simonides.api.memory import Memory
 from simonides.api.store import Store
 from simonides.api.store import open as open_store
-from simonides.core.errors import InvalidInput, NotReplayable, OwnerRequired, SimonidesError
-from simonides.core.results import Digest, Receipt
+from simonides.core.errors import InvalidInput, NotReplayable, OwnerRequired
+from simonides.core.results import Receipt
+from simonides.prompt.digest import digest
 from simonides.prompt.lines import NOTE, PARTS, TITLE
+from simonides.sessions.notes import turns_saying
 
 ClientT = TypeVar("ClientT")
 
 SHOWN = 256
 """Conversations whose last digest is kept for a loop of tool calls; chosen."""
+
+MOST_WAIT_S = 2.0
+"""Longest time that a request waits until what was said before is added; chosen."""
+
+NOT_ADDED = "what was said is not added to the memory"
 
 _CHATS = {
     "/chat/completions": ("messages", "messages"),
@@ -67,6 +74,7 @@ def wrap(
     org: str | None = None,
     session: str | None = None,
     store: Store | str | os.PathLike[str] | None = None,
+    receipts: bool = False,
 ) -> ClientT:
     """Return a client that remembers; the given one does not change.
 
@@ -77,14 +85,15 @@ def wrap(
     - responses: the end of ``instructions``;
     - Anthropic's messages: the end of ``system``, as a block of its own where that is a list.
 
-    The rest of the request is sent as it was given. While a tool's results are sent, the digest of
-    the user's last message is repeated, so that the provider's cache serves the prompt. Memories
+    The rest of the request is sent as it was given. The digest knows what was said in the requests
+    before, and repeats no turn that stands in this one. While a tool's results are sent, the digest
+    of the user's last message is repeated, so that the provider's cache serves the prompt. Memories
     that were forgotten meanwhile are no longer in it.
 
     After the answer the store's worker adds the new messages and the answer to the memory. Of a
     stream that is closed early, it adds what came; of a raw response, what the caller read of it. A
-    failed request adds the user's messages only. If the memory fails, the request is sent without a
-    digest, and a warning is logged.
+    failed request adds the user's messages only. Whatever fails in the memory, the request is sent
+    without a digest, and a warning is logged.
 
     Args:
         client: An ``OpenAI``, ``AsyncOpenAI``, ``Anthropic`` or ``AsyncAnthropic``.
@@ -94,10 +103,11 @@ def wrap(
         session: With ``user``: the conversation.
         store: With ``user``: an open store; or what `simonides.open` takes, which is closed with
             the client.
+        receipts: Whether the receipts of the digests are kept.
 
     Raises:
-        InvalidInput: If the client is of another class or wrapped already, or both a memory and a
-            user are given.
+        InvalidInput: If the client is of another class or wrapped already, the memory is none, or
+            both a memory and a user are given.
         OwnerRequired: If neither a memory nor a user is given.
         InvalidScope: If an id is malformed.
         StoreError: If the store cannot be opened.
@@ -116,7 +126,7 @@ def wrap(
     if memory is None:
         opened = store if isinstance(store, Store) else open_store(store)
         memory = opened.memory(user=user, org=org, session=session)
-    chat = _Chat(memory._blocking if isinstance(memory, AsyncMemory) else memory)
+    chat = _Chat(_blocking(memory), receipts=receipts)
     twin = copy.copy(client)
     for name in list(vars(twin)):
         if isinstance(getattr(type(twin), name, None), cached_property):
@@ -125,6 +135,16 @@ def wrap(
     if opened is not None and opened is not store:
         _close_with(twin, weakref.finalize(chat, opened.close))
     return twin
+
+
+def _blocking(memory: object) -> Memory:
+    if isinstance(memory, AsyncMemory):
+        return memory._blocking
+    if isinstance(memory, Memory):
+        return memory
+    advice = f'; name the user: wrap(client, user="{memory[:60]}")' if type(memory) is str else ""
+    kind = type(memory).__name__
+    raise InvalidInput("memory", f"must be a memory or a session, not {kind}{advice}")
 
 
 def memory_of(client: object) -> Memory:
@@ -155,20 +175,34 @@ class _Request(NamedTuple):
     Attributes:
         body: What is sent.
         new: The messages since the last answer.
-        receipt: Of its digest, or None.
+        told: Of its digest, or None.
     """
 
     body: Mapping[str, Any]
     new: Sequence[Any]
-    receipt: Receipt | None
+    told: _Told | None
+
+
+class _Told(NamedTuple):
+    """What a request was told.
+
+    Attributes:
+        about: What it asked; only in memory.
+        receipt: Of its digest.
+    """
+
+    about: Sequence[Any]
+    receipt: Receipt
 
 
 class _Chat:
     """The memory of a client and of its copies."""
 
-    def __init__(self, memory: Memory) -> None:
-        self.memory = memory
-        self._receipts: OrderedDict[str, Receipt] = OrderedDict()
+    def __init__(self, memory: Memory, *, receipts: bool) -> None:
+        self.memory, self._keeps = memory, receipts
+        self._last: OrderedDict[str, _Told] = OrderedDict()
+        who = memory._who
+        self._jobs = f"add {who.owner!r} {who.conversation!r} "
 
     def serve(self, client: Any) -> None:
         """Let a client, and the copies that it makes, use the memory."""
@@ -232,10 +266,12 @@ class _Chat:
         earlier = body.get("previous_response_id") or body.get("conversation")
         key = f"{asked[-1]} {items[asked[-1]]!r}" if asked else str(earlier)
         repeats = roles[-1:] == ["tool"]
-        digest = self._digest(key, [items[n] for n in asked[-2:]], repeats=repeats)
-        if digest is not None and earlier:
-            self._note(str(earlier), digest.receipt)
-        text = digest.text if digest else ""
+        about = [items[n] for n in asked[-2:]]
+        text, of = "", None
+        with _forgiving("the request is sent without a digest"):
+            text, of = self._digest(key, about, items, repeats=repeats)
+        if of is not None and earlier:
+            self._note(str(earlier), of)
         if place == where:
             at = asked[-1] if asked else 0
             told: Any = [{"role": "system", "content": text}] if text else []
@@ -246,29 +282,33 @@ class _Chat:
         new = [n for n in range(answered, len(roles)) if roles[n] != "system"]
         said = [_without_digest(items[n]) for n in new]
         sent = body if told is body.get(place) else {**body, place: told}
-        return _Request(sent, said, None if digest is None else digest.receipt)
+        return _Request(sent, said, of)
 
-    def _digest(self, key: str, asked: Sequence[Any], *, repeats: bool) -> Digest | None:
+    def _digest(
+        self, key: str, asked: Sequence[Any], items: Sequence[Any], *, repeats: bool
+    ) -> tuple[str, _Told | None]:
         """Return the digest of a request: a new one, or in a loop of tool calls the last one."""
-        last = self._receipts.get(key) if repeats else None
-        about = asked or (last and last.about)
-        digest = None
-        try:
-            if last is not None:
-                with suppress(NotReplayable):
-                    digest = self.memory.receipts.replay(last)
-            digest = digest or (self.memory.digest(about) if about else None)
-        except SimonidesError:
-            _log.warning("the request is sent without a digest", exc_info=True)
-            return None
-        if digest is not None:
-            self._note(key, digest.receipt)
-        return digest
+        last = self._last.get(key) if repeats else None
+        about = asked or (last.about if last else ())
+        found = None
+        if last is not None:
+            with suppress(NotReplayable):
+                found = self.memory.receipts.replay(last.receipt)
+        if not found and about:
+            if not self.memory._engine.worker.wait(self._jobs, MOST_WAIT_S):
+                _log.debug("the digest does not know yet what was said before")
+            shown = self.memory._call(turns_saying, items)
+            found = self.memory._call(digest, about, shown=shown, receipt=self._keeps)
+        if found is None:
+            return "", None
+        told = _Told(about, found.receipt)
+        self._note(key, told)
+        return found.text if found else "", told
 
-    def _note(self, key: str, receipt: Receipt) -> None:
-        self._receipts[key] = receipt
-        while len(self._receipts) > SHOWN:
-            self._receipts.popitem(last=False)
+    def _note(self, key: str, told: _Told) -> None:
+        self._last[key] = told
+        while len(self._last) > SHOWN:
+            self._last.popitem(last=False)
 
     # -- after the answer --------------------------------------------------------------------------
 
@@ -286,14 +326,31 @@ class _Chat:
 
     def _answered(self, request: _Request, pieces: Sequence[Any]) -> None:
         """Let the worker add what was said."""
+        with _forgiving(NOT_ADDED):
+            self._let_add(request, pieces)
+
+    def _let_add(self, request: _Request, pieces: Sequence[Any]) -> None:
         response = _field(pieces[0], "response") or pieces[0] if pieces else None
-        if request.receipt is not None and _field(response, "object") == "response":
-            self._note(_field(response, "id"), request.receipt)  # the next request may name it
+        if request.told is not None and _field(response, "object") == "response":
+            self._note(_field(response, "id"), request.told)  # the next request may name it
         text = "".join(_text_of(piece) for piece in pieces)
         said = [*request.new, *([{"role": "assistant", "content": text}] if text else [])]
         if said:
-            add = partial(self.memory.add, said)
-            self.memory._engine.worker.submit(f"add {next(_numbers)}", add, at_close=True)
+            add, worker = partial(self._add, said), self.memory._engine.worker
+            worker.submit(f"{self._jobs}{next(_numbers)}", add, at_close=True)
+
+    def _add(self, said: Sequence[Any]) -> None:
+        with _forgiving(NOT_ADDED):
+            self.memory.add(said)
+
+
+@contextmanager
+def _forgiving(what: str) -> Iterator[None]:
+    """Log what fails in the memory: the caller's request must not fail with it."""
+    try:
+        yield
+    except Exception:  # noqa: BLE001 - a fault of the memory, whatever it is, costs no answer
+        _log.warning(what, exc_info=True)
 
 
 def _listen(response: Any, ended: Callable[[Sequence[bytes]], None]) -> None:

@@ -56,7 +56,10 @@ class Worker:
         # Re-entrant: a job may be submitted by a finalizer, which interrupts its thread anywhere.
         self._lock, self._wakes = threading.RLock(), threading.Event()
         self._works = threading.RLock()
+        self._ended = threading.Condition(self._lock)
         self._jobs: dict[str, Job] = {}
+        self._running: str | None = None
+        self._hurries = False
         self._last: set[str | None] = set()
         self.begun = {}
         self._thread: threading.Thread | None = None
@@ -76,6 +79,26 @@ class Worker:
                 self._last.add(name)
         self.begin()
         self._wakes.set()
+
+    def wait(self, prefix: str, seconds: float) -> bool:
+        """Wait until no job whose name begins so waits or runs; return whether there is none.
+
+        A worker without a thread runs its jobs here; a job does not wait for others.
+        """
+
+        def is_done() -> bool:
+            names = [*self._jobs, self._running or ""]
+            return not any(name.startswith(prefix) for name in names)
+
+        with self._lock:
+            if is_done() or self._closed or self._thread is threading.current_thread():
+                return is_done()
+            if self._timed:
+                self._hurries = True
+                self._wakes.set()
+                return self._ended.wait_for(is_done, seconds)
+        self.flush()
+        return is_done()
 
     def embed(self, owners: Iterable[str]) -> None:
         """Let the memories of owners get the vectors that they lack."""
@@ -101,7 +124,12 @@ class Worker:
         """Run all jobs that wait, and what is due, in this thread."""
         with self._works:
             while (job := self._next()) is not None:
-                job()
+                try:
+                    job()
+                finally:
+                    with self._lock:
+                        self._running = None
+                        self._ended.notify_all()
             while self.due is not None and self.due() and not self._closed:
                 pass
 
@@ -120,6 +148,7 @@ class Worker:
         with self._lock:
             name = next(iter(self._jobs), None)
             self._last.discard(name)
+            self._running = name
             return None if name is None else self._jobs.pop(name)
 
     def _run(self) -> None:
@@ -133,8 +162,11 @@ class Worker:
         """Wait for work, and for a quiet moment; return whether the store is still open."""
         self._wakes.wait(TICK_S)
         latest = time.monotonic() + MOST_S
-        while self._wakes.is_set() and not self._closed and time.monotonic() < latest:
+        while self._wakes.is_set() and time.monotonic() < latest:
+            if self._closed or self._hurries:
+                break
             self._wakes.clear()
             self._wakes.wait(QUIET_S)
         self._wakes.clear()
+        self._hurries = False
         return not self._closed

@@ -28,7 +28,7 @@ from simonides.prompt.lines import (
     item_of,
     line_of,
 )
-from simonides.prompt.receipts import floor_of, keep
+from simonides.prompt.receipts import floor_of, keep, question_digest
 from simonides.recall.changes import changes_since
 from simonides.recall.lookup import MAX_LISTED, list_memories
 from simonides.recall.recall import MAX_QUERY_CHARS, recall, standing
@@ -73,6 +73,7 @@ def digest(
     floor: float | None = None,
     shown: Sequence[str] = (),
     has_core: bool = True,
+    receipt: bool = True,
 ) -> Digest:
     """Return the part of a prompt that the memory fills, and its receipt.
 
@@ -91,6 +92,7 @@ def digest(
         shown: Ids that the prompt shows already.
         has_core: Whether the core block is shown; else the prompt has it already, and a rule of it
             that bears on the question is found like any memory that `shown` does not name.
+        receipt: Whether the receipt is kept.
 
     Raises:
         InvalidInput: If an argument is out of range.
@@ -104,7 +106,7 @@ def digest(
             between(name, value, 0, 1_000_000)
     about = question_of(about)
     if not rules.enabled:
-        return _digest(engine, who, about, [], Choice(rules), 0.0, 0, [])
+        return _digest(engine, who, about, [], Choice(rules), 0.0, 0, [], is_kept=receipt)
     records = standing(engine, who, scopes)
     core, hidden = core_block(records, rules)
     last, summary = catch_up(engine, who, rules) if has_core else ([], [])
@@ -130,7 +132,8 @@ def digest(
         records += [hit.record for hit in ordered]
     core, hidden = (core, hidden) if has_core else ([], 0)
     found = [*records, *summary]
-    return _digest(engine, who, about, [*core, *last], choice, least, hidden, found)
+    core = [*core, *last]
+    return _digest(engine, who, about, core, choice, least, hidden, found, is_kept=receipt)
 
 
 def question_of(about: object) -> str | None:
@@ -155,8 +158,13 @@ def _is_sum(about: str) -> bool:
     return bool(terms) and all(term.isdigit() and len(term) < 4 for term in terms)
 
 
-def profile(engine: Engine, who: Principal) -> Digest:
+def profile(engine: Engine, who: Principal, *, receipt: bool = True) -> Digest:
     """Return what is known of the user: the core block, then all facts under a key, newest first.
+
+    Args:
+        engine: The store.
+        who: The reader.
+        receipt: Whether the receipt is kept.
 
     Raises:
         StoreError: If the store cannot be read.
@@ -172,7 +180,8 @@ def profile(engine: Engine, who: Principal) -> Digest:
         for record in named
         if record.id not in pinned and record.sensitivity in rules.sensitivities
     ]
-    return _digest(engine, who, None, core, choice, 0.0, hidden, [*records, *named])
+    found = [*records, *named]
+    return _digest(engine, who, None, core, choice, 0.0, hidden, found, is_kept=receipt)
 
 
 def _digest(
@@ -184,6 +193,8 @@ def _digest(
     floor: float,
     hidden: int,
     found: Sequence[Record],
+    *,
+    is_kept: bool,
 ) -> Digest:
     now = engine.clock.now_ms()
     items = (*core, *sorted(choice.items, key=lambda item: item.part == "possible"))
@@ -191,12 +202,13 @@ def _digest(
     text = assembled(lines, hidden) if choice.rules.enabled else ""
     receipt = Receipt(
         id=id_text(engine.ids.new(now)), at=to_datetime(now), reader=who.home.path,
-        about=about or "", floor=floor, items=items, left_out=tuple(choice.left_out),
-        hidden=hidden, digest=hash_of(text),
+        purpose=who.purpose, question_digest=question_digest(engine, who, about), floor=floor,
+        items=items, left_out=tuple(choice.left_out), hidden=hidden, digest=hash_of(text),
     )  # fmt: skip
     if items:
         shown = {id for item in items for id in item.ids}
-        keep(engine, who, receipt, [record for record in found if record.id in shown])
+        seen = [record for record in found if record.id in shown]
+        keep(engine, who, receipt if is_kept else None, seen)
     return Digest(text=text, receipt=receipt)
 
 

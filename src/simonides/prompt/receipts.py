@@ -1,7 +1,7 @@
 """Receipts of digests: what was shown, shown again, and compared with an answer.
 
-A kept receipt holds ids, scores and the question, never the text of a memory: the lines come back
-from the versions that it names. So it goes with its reader, and with what it shows.
+A kept receipt holds ids, numbers and a code of the question, and no text: the lines come back from
+the versions that it names. It is its reader's, for one purpose, and goes with what it shows.
 """
 
 from __future__ import annotations
@@ -9,19 +9,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from simonides.capture.clauses import clauses_of
+from simonides.core.clock import DAY_MS, to_datetime, to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotReplayable
-from simonides.core.record import Record
-from simonides.core.results import Digest, Receipt, Verification
-from simonides.core.scope import Principal
+from simonides.core.record import Record, id_text
+from simonides.core.results import Digest, DigestItem, Receipt, Verification
+from simonides.core.scope import Principal, parse_scope, scope_of
 from simonides.core.validation import text
 from simonides.govern.rights import may_see, readable
-from simonides.prompt.lines import assembled, hash_of, line_of
+from simonides.prompt.lines import LINE_CHARS, PARTS, assembled, hash_of, line_of
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import fetched, id_bytes
+from simonides.storage.rows import batched, fetched, id_bytes
+from simonides.storage.transaction import blake, secret_of
 from simonides.text.statement import fingerprint, read
 
 LEAST_APPLIED = 0.5
@@ -40,21 +43,46 @@ WINDOW = 20
 _PARTS = 10_000
 """The floor is counted in parts of this size."""
 
+_BY_LETTER: Mapping[str, Any] = {part[0]: part for part in PARTS}
+"""A kept receipt names parts by their first letters."""
+
 _SHORT_ID = re.compile(r"\b[0-9a-f]{8}\b")
 
 
-def keep(engine: Engine, who: Principal, receipt: Receipt, shown: Iterable[Record]) -> None:
+def question_digest(engine: Engine, who: Principal, about: str | None) -> str:
+    """Return a code of a question, which tells nobody what was asked; empty without one."""
+    if not about:
+        return ""
+    with engine.db.read(who.owner) as connection:
+        secret = secret_of(connection)
+    said = f"question {who.owner} {about}".encode("utf-8", "surrogatepass")
+    return blake(secret, said).hex()[:32]
+
+
+def keep(engine: Engine, who: Principal, receipt: Receipt | None, shown: Iterable[Record]) -> None:
     """Keep a receipt and the fingerprints of what it showed; both are written within seconds.
 
     The fingerprints are the echo ledger: what comes back in the same conversation is not learned.
+    What is forgotten before they are written takes them along.
+
+    Args:
+        engine: The store.
+        who: The reader.
+        receipt: None keeps the fingerprints alone.
+        shown: The memories of the digest.
     """
-    now = engine.clock.now_ms()
-    data = receipt.model_dump(mode="json", exclude={"items": {"__all__": {"line"}}})
-    row = {
-        "owner": who.owner, "id": id_bytes(receipt.id), "at": now,
-        "data": json.dumps(data, ensure_ascii=False),
-    }  # fmt: skip
-    engine.journal.keep(who.owner, statements.KEEP_RECEIPT, [row])
+    now, shown = engine.clock.now_ms(), list(shown)
+    own = [record for record in shown if record.owner == who.owner]
+    if receipt is not None:
+        row = {
+            "owner": who.owner, "id": id_bytes(receipt.id), "at": to_ms(receipt.at),
+            "purpose": who.purpose or "", "data": _packed(receipt),
+        }  # fmt: skip
+        engine.journal.keep(who.owner, statements.KEEP_RECEIPT, [row])
+        ids = list({id_bytes(record.id) for record in own})
+        for named in batched(ids):
+            late = {"owner": who.owner, "id": row["id"], "shown": len(ids), **named}
+            engine.journal.keep(who.owner, statements.forget_receipt(len(named)), [late])
     echoes = [
         {
             "owner": who.owner, "session": who.conversation, "fingerprint": fingerprint(clause),
@@ -64,6 +92,59 @@ def keep(engine: Engine, who: Principal, receipt: Receipt, shown: Iterable[Recor
         for clause in {record.content, *clauses_of(record.content)}
     ]  # fmt: skip
     engine.journal.keep(who.owner, statements.NOTE_ECHO, echoes)
+    roots = [{"owner": who.owner, "memory": id_bytes(record.root)} for record in own]
+    engine.journal.keep(who.owner, statements.FORGET_LATE_ECHOES, roots)
+
+
+def _packed(receipt: Receipt) -> str:
+    """Return what a receipt shows as short JSON, without what its row says and what is as usual."""
+    home = parse_scope(receipt.reader)
+    items = [
+        (
+            item.part[0],
+            "".join(id_bytes(id).hex() for id in item.ids),
+            _shortened(
+                m=item.marks, e=item.earlier, s=_rounded(item.score), r=_rounded(item.relevance),
+                o=None if item.owner == home.owner else item.owner,
+                c=None if item.chars == LINE_CHARS else item.chars,
+            ),
+        )
+        for item in receipt.items
+    ]  # fmt: skip
+    cells = _shortened(
+        q=receipt.question_digest, d=receipt.digest, f=round(receipt.floor, 4), t=home.task,
+        h=receipt.hidden or None, i=[item if item[2] else item[:2] for item in items],
+    )  # fmt: skip
+    return json.dumps(cells, separators=(",", ":"))
+
+
+def _shortened(**cells: Any) -> dict[str, Any]:
+    return {name: cell for name, cell in cells.items() if cell not in (None, "", (), [], {})}
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(number, 3)
+
+
+def _unpacked(who: Principal, id: bytes, at: int, data: str) -> Receipt:
+    """Return a receipt of its row."""
+    cells = json.loads(data)
+    items = []
+    for letter, digits, *more in cells["i"]:
+        kept = more[0] if more else {}
+        ids = (digits[at : at + 32] for at in range(0, len(digits), 32))
+        items.append(
+            DigestItem(
+                ids=tuple(id_text(bytes.fromhex(each)) for each in ids), part=_BY_LETTER[letter],
+                marks=kept.get("m", ()), earlier=kept.get("e", ()), owner=kept.get("o", who.owner),
+                score=kept.get("s"), relevance=kept.get("r"), chars=kept.get("c", LINE_CHARS),
+            )
+        )  # fmt: skip
+    return Receipt(
+        id=id_text(id), at=to_datetime(at), reader=scope_of(who.owner, cells.get("t")).path,
+        purpose=who.purpose, question_digest=cells.get("q", ""), floor=cells["f"],
+        items=tuple(items), hidden=cells.get("h", 0), digest=cells["d"],
+    )  # fmt: skip
 
 
 def echoed(engine: Engine, who: Principal) -> frozenset[bytes]:
@@ -77,17 +158,21 @@ def echoed(engine: Engine, who: Principal) -> frozenset[bytes]:
 def list_receipts(engine: Engine, who: Principal, limit: int = 100) -> list[Receipt]:
     """Return the receipts of the reader's digests, newest first, without their lines."""
     engine.journal.flush()
-    params = {"owner": who.owner, "limit": limit}
+    since = engine.clock.now_ms() - round(engine.settings.receipt_days * DAY_MS)
+    params = {
+        "owner": who.owner, "purpose": who.purpose or "", "since": since, "limit": limit,
+    }  # fmt: skip
     with engine.db.read(who.owner) as connection:
         rows = connection.rows(statements.RECEIPTS, params)
-    return [Receipt.model_validate_json(data) for (data,) in rows]
+    return [_unpacked(who, *row) for row in rows]
 
 
 def replay(engine: Engine, who: Principal, receipt: Receipt) -> Digest:
     """Return the very digest of a receipt.
 
     Raises:
-        NotReplayable: If a memory of it is gone, or may no longer be seen.
+        NotReplayable: If a memory of it is gone or may no longer be seen, or it is of another
+            reader or purpose.
     """
     if not isinstance(receipt, Receipt):
         raise InvalidInput("receipt", f"must be a Receipt, not {type(receipt).__name__}")
@@ -141,7 +226,9 @@ def _records(engine: Engine, who: Principal, receipt: Receipt) -> dict[str, Reco
     with engine.db.read(*owners) as connection:
         seen = fetched(connection, ((o, id_bytes(id)) for o, id in shown if o in reach))
     found = {r.id: r for r in seen.values() if may_see(who, reach[r.owner], r.place)}
-    gone = [id for _, id in shown if id not in found]
+    reader = (parse_scope(receipt.reader).owner, receipt.purpose)
+    is_own = reader == (who.owner, who.purpose)
+    gone = [id for _, id in shown if not is_own or id not in found]
     if gone:
         raise NotReplayable(gone)
     return {id: found[id] for _, id in shown}
@@ -166,7 +253,7 @@ def _floor(engine: Engine, who: Principal, counted: Mapping[str, int]) -> float:
 def _learn(engine: Engine, who: Principal, receipt: Receipt, *, used: bool) -> None:
     """Count whether an answer used its digest, and move the floor."""
     shown = any(item.part != "core" for item in receipt.items)
-    if not receipt.about:
+    if not receipt.question_digest:
         return
     with engine.db.write(who.owner) as connection:
         found = _read(connection, who.owner)

@@ -11,6 +11,7 @@ from simonides.core.clock import DAY_MS, Clock
 from simonides.core.errors import StoreError
 from simonides.storage import statements
 from simonides.storage.database import Database
+from simonides.storage.transaction import EMPTY
 
 FLUSH_EVERY_S = 5.0
 """Longest time that a read stays uncounted."""
@@ -26,15 +27,17 @@ class Journal:
     last seconds, and nothing else.
     """
 
-    def __init__(self, db: Database, clock: Clock, *, timed: bool) -> None:
+    def __init__(self, db: Database, clock: Clock, *, timed: bool, receipt_days: float) -> None:
         """Begin empty.
 
         Args:
             db: Where counts are written.
             clock: Decides the day of a read.
             timed: Whether a thread flushes; without one, only `flush` does.
+            receipt_days: Days after which receipts are deleted.
         """
         self._db, self._clock, self._timed = db, clock, timed
+        self._receipt_ms = round(receipt_days * DAY_MS)
         self.after_fork()
 
     def after_fork(self) -> None:
@@ -46,7 +49,7 @@ class Journal:
         self._thread: threading.Thread | None = None
 
     def keep(self, owner: str, sql: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Note rows of an owner that are written with the counts: receipts, echoes."""
+        """Note changes of an owner that are made with the counts: receipts, echoes."""
         with self._lock:
             self._rows.append((owner, sql, rows))
             self._begin()
@@ -87,9 +90,15 @@ class Journal:
                 with self._db.write(owner) as connection:
                     if counts:
                         connection.run_many(statements.COUNT_READ, counts)
-                    for each, sql, rows in kept:
-                        if each == owner:
-                            connection.run_many(sql, rows)
+                    changes = [(sql, rows) for each, sql, rows in kept if each == owner]
+                    if changes:  # in the owner's turn: what is forgotten meanwhile is not kept
+                        turn = {"owner": owner, "empty": EMPTY}
+                        connection.rows(statements.TAKE_TURN, turn)
+                        before = max(self._clock.now_ms() - self._receipt_ms, 0) << 80
+                        old = {"owner": owner, "before": before.to_bytes(16, "big")}
+                        connection.run(statements.FORGET_OLD_RECEIPTS, old)
+                    for sql, rows in changes:
+                        connection.run_many(sql, rows)
             except BaseException:  # counts wait on after an interrupt, too; raised again
                 with self._lock:
                     self._rows += [each for each in kept if each[0] in owners[place:]]

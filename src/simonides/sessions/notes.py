@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
+from simonides.capture.messages import read_messages
 from simonides.change.privacy import unrefused
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import Outcome
-from simonides.core.record import Draft, Importance, Record, Source
+from simonides.core.record import Draft, Importance, Record, Source, id_text
 from simonides.core.results import Buffer, Page
 from simonides.core.scope import Principal
 from simonides.core.validation import between, enum_member, text
 from simonides.prompt.lines import estimated_tokens
 from simonides.recall.lookup import MAX_LISTED
-from simonides.sessions.add import placed
+from simonides.sessions.add import LOOKED_BACK, placed
 from simonides.sessions.model import summed_up
 from simonides.sessions.summary import summarised
+from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, record_of
 from simonides.storage.transaction import Transaction
+from simonides.text.statement import content_hash
 from simonides.write.candidate import candidate_of, check_key
 from simonides.write.gates import Turn
 from simonides.write.judge import judge
@@ -107,6 +111,21 @@ def buffer(engine: Engine, who: Principal, *, max_tokens: int = 8_000) -> Buffer
 def _message(turn: MemoryRow) -> dict[str, str]:
     speaker = f"{turn['speaker']}: " if turn["speaker"] else ""
     return {"role": str(turn["role"]), "content": f"{speaker}{turn['content']}"}
+
+
+def turns_saying(engine: Engine, who: Principal, said: Sequence[object]) -> list[str]:
+    """Return the ids of the conversation's last turns that are among some messages."""
+    hashes = set()
+    for each in said[-LOOKED_BACK:]:
+        with suppress(InvalidInput):  # it is no message that `add` would keep
+            hashes |= {content_hash(message.text) for message in read_messages(each)}
+    params = {
+        "owner": who.owner, "session": who.conversation, "limit": LOOKED_BACK,
+        "task": who.home.task or "", "purpose": who.purpose or "",
+    }  # fmt: skip
+    with engine.db.read(who.owner) as connection:
+        rows = connection.rows(statements.LAST_HASHES, params)
+    return [id_text(id) for id, hash in rows if hash in hashes]
 
 
 def messages(

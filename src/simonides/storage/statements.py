@@ -167,6 +167,12 @@ WHERE owner = :owner AND session = :session AND position IS NOT NULL AND role = 
   AND source = 'user_stated' AND known_to IS NULL AND (marks & :gap) = 0
 ORDER BY position DESC LIMIT :limit"""
 
+LAST_HASHES = """
+SELECT id, hash FROM memories
+WHERE owner = :owner AND session = :session AND position IS NOT NULL AND known_to IS NULL
+  AND COALESCE(task, '') = :task AND COALESCE(purpose, '') = :purpose
+ORDER BY position DESC LIMIT :limit"""
+
 LAST_POSITION = "SELECT MAX(position) FROM memories WHERE owner = :owner AND session = :session"
 
 SLOT = f"""{_ROWS} AND subject = :subject AND predicate = :predicate AND known_to IS NULL
@@ -281,11 +287,25 @@ ON CONFLICT (owner, memory, day) DO UPDATE SET count = reads.count + :count,
   last = CASE WHEN reads.last > :last THEN reads.last ELSE :last END"""
 
 KEEP_RECEIPT = """
-INSERT INTO receipts (owner, id, at, data) VALUES (:owner, :id, :at, :data)
+INSERT INTO receipts (owner, id, at, purpose, data) VALUES (:owner, :id, :at, :purpose, :data)
 ON CONFLICT DO NOTHING"""
-RECEIPTS = "SELECT data FROM receipts WHERE owner = :owner ORDER BY at DESC, id DESC LIMIT :limit"
+RECEIPTS = """
+SELECT id, at, data FROM receipts
+WHERE owner = :owner AND purpose = :purpose AND at >= :since
+ORDER BY at DESC, id DESC LIMIT :limit"""
 # A receipt names ids in full, which nothing else in it can look like.
 FORGET_RECEIPTS = "DELETE FROM receipts WHERE owner = :owner AND data LIKE :shows"
+# Ids begin with their time.
+FORGET_OLD_RECEIPTS = "DELETE FROM receipts WHERE owner = :owner AND id < :before"
+
+
+@lru_cache
+def forget_receipt(count: int) -> str:
+    """Return the statement that deletes a receipt if not all of its memories are there."""
+    return f"""
+DELETE FROM receipts WHERE owner = :owner AND id = :id
+AND (SELECT COUNT(*) FROM memories WHERE owner = :owner AND id IN {_ids(count)}) < :shown"""
+
 
 NOTE_ECHO = """
 INSERT INTO echoes (owner, session, fingerprint, memory, at)
@@ -293,6 +313,8 @@ VALUES (:owner, :session, :fingerprint, :memory, :at)
 ON CONFLICT (owner, session, fingerprint) DO UPDATE SET at = excluded.at"""
 ECHOES = "SELECT fingerprint FROM echoes WHERE owner = :owner AND session = :session"
 FORGET_ECHOES = "DELETE FROM echoes WHERE owner = :owner AND memory = :memory"
+FORGET_LATE_ECHOES = f"""{FORGET_ECHOES}
+AND NOT EXISTS (SELECT 1 FROM memories WHERE owner = :owner AND root = :memory)"""
 
 FORGET_READS = "DELETE FROM reads WHERE owner = :owner AND memory = :memory"
 

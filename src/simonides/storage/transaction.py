@@ -31,6 +31,12 @@ def blake(key: bytes, content: bytes) -> bytes:
     return hashlib.blake2b(content, digest_size=32, key=key).digest()
 
 
+def secret_of(connection: Connection) -> bytes:
+    """Return the store's secret, which keys digests of what was forgotten, and of questions."""
+    [found] = connection.rows(statements.META, {"name": "secret"})
+    return bytes.fromhex(found[1])
+
+
 def packed(values: Sequence[Any]) -> bytes:
     """Return values as their lengths (-1 for none), then their texts: no two rows are alike."""
     parts = [each if each is None or type(each) is bytes else str(each).encode() for each in values]
@@ -127,9 +133,8 @@ class Transaction:
         return row
 
     def secret(self) -> bytes:
-        """Return the store's secret, which keys digests of what was forgotten."""
-        [found] = self.connection.rows(statements.META, {"name": "secret"})
-        return bytes.fromhex(found[1])
+        """Return the store's secret."""
+        return secret_of(self.connection)
 
     def new_id(self) -> bytes:
         """Return a new id."""

@@ -209,7 +209,7 @@ def _prompt(engine: Engine, who: Principal, state: Working) -> tuple[str, Digest
     floor = max(floor_of(engine, who), rules.relevant)
     pushed = digest(
         engine, who, about, max_items=PUSH_ITEMS, max_tokens=PUSH_TOKENS, floor=floor,
-        shown=[record.id for record in texts.values()],
+        shown=[record.id for record in texts.values()], receipt=False,
     )  # fmt: skip
     core = [item for item in pushed.items if item.part == "core"]
     hidden = pushed.receipt.hidden
@@ -245,6 +245,7 @@ def before_tool(engine: Engine, who: Principal, id: str, name: str, input: objec
     found = digest(
         engine, who, f"{text('name', name)} {said[:INPUT_CHARS]}", max_items=PULL_ITEMS,
         shown=[*state.shown, *(record.id for record in in_prompt)], has_core=False,
+        receipt=False,
     )  # fmt: skip
     ids = [id for item in found.items for id in item.ids]
     if ids:

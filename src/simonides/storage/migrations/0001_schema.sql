@@ -241,10 +241,11 @@ CREATE TABLE grants (
 
 -- What a digest showed and why.
 CREATE TABLE receipts (
-  owner {text} NOT NULL,
-  id    {blob} NOT NULL,
-  at    {int}  NOT NULL,
-  data  {text} NOT NULL,
+  owner   {text} NOT NULL,
+  id      {blob} NOT NULL,
+  at      {int}  NOT NULL,
+  purpose {text} NOT NULL,  -- of the reader, or empty
+  data    {text} NOT NULL,  -- ids, numbers and digests
   PRIMARY KEY (owner, id)
 ) {clustered};
 
