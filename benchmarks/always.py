@@ -4,25 +4,23 @@
 
 `always.yaml` holds statements that were written before any pattern was read. Each entry has a store
 of its own, and a day later its core block, the digest's lines under "Always:", is judged. Three
-sections draw from the pools of the file with fixed seeds. ``mixes``: of up to 30 rules every
-danger, the last name and the last language are in the core block and in a task's prompt, and a line
-says how many others are not. ``order``: dated statements tell the same in whichever order they
-come. ``crash``: no read raises, whatever was said and forgotten before. Printed: how many are
-right, with ``-v`` each failure. COUNT limits a section.
+sections draw from the file with fixed seeds. ``mixes``: of up to 30 rules every danger, the last
+name and the last language are in the core block and in a task's prompt, and a line says how many
+others are not. ``order``: dated statements tell the same in whichever order they come. ``crash``:
+no read raises. Printed: how many are right, with ``-v`` each failure. COUNT limits a section.
 """
 
 from __future__ import annotations
 
-import random
 import re
 import sys
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Callable
 from contextlib import closing, suppress
 from datetime import timedelta
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import yaml
@@ -33,7 +31,6 @@ from simonides.testing import ManualClock, SmallEmbedder
 
 Data = dict[str, Any]
 Notes = Counter[str]
-LAST = ("names", "languages")
 
 
 class User:
@@ -41,8 +38,8 @@ class User:
 
     def __init__(self, entry: Data) -> None:
         self.clock = ManualClock()
-        self.store = simonides.testing.open(clock=self.clock, embedder=SmallEmbedder())
-        self.memory, self.close = self.store.memory(user="ana", session="later"), self.store.close
+        store = simonides.testing.open(clock=self.clock, embedder=SmallEmbedder())
+        self.memory, self.close = store.memory(user="ana", session="later"), store.close
         self.tell(entry)
 
     def tell(self, entry: Data, hours: float = 1) -> None:
@@ -50,11 +47,9 @@ class User:
         for way in ("before", "said", "told"):
             texts = entry.get(way, [])
             for text in [texts] if isinstance(texts, str) else texts:
-                if way == "told":
-                    pinned = entry.get("pinned", False)
-                    self.memory.remember(text, key=entry.get("key"), pinned=pinned)
-                else:
-                    self.memory.session(way).add(text)
+                keyed = {name: entry[name] for name in ("key", "pinned") if name in entry}
+                talk = self.memory.session(way)
+                talk.remember(text, **keyed) if way == "told" else talk.add(text)
                 self.clock.advance(hours=48 if way == "before" else hours)
 
     def core(self) -> list[str]:
@@ -67,8 +62,7 @@ class User:
 
     def ended(self, item: Any, word: str) -> bool:
         """Whether a line says that its memory, or the clause with a word, has ended."""
-        text = self.memory.get(item.ids[0]).content
-        clauses = [text[start:end] for start, end in item.earlier]
+        clauses = [self.memory.get(item.ids[0]).content[slice(*each)] for each in item.earlier]
         return bool(holding(word, clauses)) if clauses else "earlier" in item.marks
 
 
@@ -109,14 +103,15 @@ def taken_back(user: User, entry: Data, notes: Notes) -> str:
 
 
 def manner(user: User, entry: Data, notes: Notes) -> str:
-    old, new = (holding(entry[name], user.core()) for name in ("old", "new"))
+    old, new = holding(entry["old"], user.core()), holding(entry["new"], user.core())
     return "" if new and not old else f"new {new}, old {old} of {user.facts()}"
 
 
 def for_now(user: User, entry: Data, notes: Notes) -> str:
-    wrong = holding(entry["now"], user.facts()) + holding(entry["now"], user.core())
-    if "before" in entry and not holding(entry["core"], user.core()):
-        wrong.append(f"core lacks {entry['core']}: {user.core()}")
+    core = user.core()
+    wrong = holding(entry["now"], user.facts() + core)
+    if "before" in entry and not holding(entry["core"], core):
+        wrong.append(f"core lacks {entry['core']}: {core}")
     return "; ".join(wrong)
 
 
@@ -124,46 +119,42 @@ def bad(user: User, entry: Data, notes: Notes) -> str:
     return "; ".join(holding(entry.get("bad", ""), user.core()))
 
 
-def pooled(data: Data) -> list[Data]:
-    return [{**each, "pool": pool} for pool, every in data["pools"].items() for each in every]
-
-
-def mixes(rng: random.Random, data: Data, notes: Notes) -> str:
-    mix = rng.sample(pooled(data), rng.randint(5, 30))
+def mixes(rng: Random, data: Data, notes: Notes, trace: list[Any]) -> str:
+    mix = rng.sample(data["pooled"], rng.randint(5, 30))
     last = {each["pool"]: each for each in mix}
-    given = [each for each in mix if each["pool"] not in LAST or each is last[each["pool"]]]
-    must = [each["core"] for each in given if each["pool"] in ("dangers", *LAST)]
+    given = [e for e in mix if e["pool"] not in ("names", "languages") or e is last[e["pool"]]]
+    must = [e["core"] for e in given if e["pool"] in ("dangers", "names", "languages")]
+    trace += [each.get("said") or each["told"] for each in mix]
     with closing(User({})) as user:
         for each in mix:
             user.tell(each, rng.choice((0.1, 3, 50)) * rng.uniform(0.2, 2))
         digest, lines = user.memory.digest("hello"), user.core()
         prompt = user.memory.task("Plan the week").prompt().splitlines()
     missing = sum(not holding(each["core"], lines) for each in given)
-    more = [line for line in digest.text.splitlines() if re.match(r"\W*\(.*\bmore\b", line)]
+    more = re.findall(r"^\W*\(.*\bmore\b.*", digest.text, re.MULTILINE)
     said = sum(int(figure) for line in more for figure in re.findall(r"\d+", line))
-    notes["statements given"] += len(given)
-    notes["of these missing"] += missing
+    notes.update({"statements given": len(given), "of these missing": missing})
     notes["mixes whose lines say how many are missing"] += said == missing
     notes["mixes whose receipt says how many are missing"] += digest.receipt.hidden == missing
     wrong = [f"core lacks {each}" for each in must if not holding(each, lines)]
     return "; ".join(wrong + [f"task lacks {e}" for e in must if not holding(e, prompt)])
 
 
-def order(rng: random.Random, data: Data, notes: Notes) -> str:
+def order(rng: Random, data: Data, notes: Notes, trace: list[Any]) -> str:
     groups = [[(key, text) for text in texts] for key, texts in data["order"]["keyed"].items()]
     groups += [[("", text) for text in texts] for texts in data["order"]["said"].values()]
     pool = [each for group in rng.sample(groups, 4) for each in group]
     drawn = rng.sample(pool, rng.randint(3, min(8, len(pool))))
-    minutes = rng.sample(range(60, 400 * 24 * 60), len(drawn))
-    first = [(*each, ago) for each, ago in zip(drawn, minutes, strict=True)]
+    first = [(*each, rng.randrange(60, 400 * 24 * 60)) for each in drawn]
     questions, wrong = rng.sample(data["order"]["questions"], 3), []
+    trace += [*first, questions]
     one = learned(first, questions, 0)
     for name, sequence, hours in (("order", first[::-1], 0), ("wall clock", first, 20)):
         other = learned(sequence, questions, hours)
         differing = [what for what in one if one[what] != other[what]]
         notes.update({f"differ by {name}: {what.partition(':')[0]}" for what in differing})
-        wrong += [f"\n    {name}, {w}\n      {one[w]}\n      {other[w]}" for w in differing]
-    return f"{first}{''.join(wrong)}" if wrong else ""
+        wrong += [f"{name}, {w}\n      {one[w]}\n      {other[w]}" for w in differing]
+    return "\n    ".join(wrong)
 
 
 def learned(sequence: list[Any], questions: list[str], hours: float) -> dict[str, list[str]]:
@@ -177,15 +168,11 @@ def learned(sequence: list[Any], questions: list[str], hours: float) -> dict[str
             user.clock.advance(hours=hours)
         user.clock.set(now + timedelta(days=10))
         seen = {"profile": user.memory.profile(), "facts": "\n".join(user.facts())}
-        try:
-            seen |= {f"digest: {each}": user.memory.digest(each) for each in questions}
-        except Exception as error:
-            error.add_note(f"after {sequence}, asked {questions}")
-            raise
+        seen |= {f"digest: {each}": user.memory.digest(each) for each in questions}
         return {name: re.sub(r"\b[0-9a-f]{8}\b", "", str(seen[name])).splitlines() for name in seen}
 
 
-STEPS: dict[str, Callable[..., Any]] = {
+STEPS = {
     "add": lambda talk, key, value, text, at, hit: talk.add(text, at=at),
     "remember": lambda talk, key, value, text, at, hit: talk.remember(text, at=at),
     "keyed": lambda talk, key, value, text, at, hit: talk.remember(value, key=key, at=at),
@@ -197,72 +184,65 @@ STEPS: dict[str, Callable[..., Any]] = {
 }
 
 
-def crash(rng: random.Random, data: Data, notes: Notes) -> str:
+def crash(rng: Random, data: Data, notes: Notes, trace: list[Any]) -> str:
     keyed = [(key, value) for key, values in data["order"]["keyed"].items() for value in values]
-    texts = [each.get("said") or each["told"] for each in pooled(data)] + data["crash"]["said"]
+    texts = [each.get("said") or each["told"] for each in data["pooled"]] + data["crash"]["said"]
     others = rng.sample(texts, 5) + rng.sample(data["crash"]["privacy"], 3)
-    own = [text for group in rng.sample(list(data["order"]["said"].values()), 3) for text in group]
-    queries = [*others, *own, *data["crash"]["queries"]]
-    done: list[str] = []
+    own = rng.choice(list(data["order"]["said"].values()))[:]
+    rng.shuffle(own)
+    queries = [*data["crash"]["queries"], *others, *own]
     with closing(User({})) as user:
         for _ in range(rng.randint(4, 12)):
             user.clock.advance(minutes=rng.uniform(0, 60), days=rng.choice((0, 0, 3)))
             at = user.clock.now + timedelta(days=rng.uniform(-400, 400))
-            text = rng.choice(rng.choice((own, own, others)))
-            given = (*rng.choice(keyed), text, rng.choice((at, at, None)))
             name, query = rng.choice([*STEPS, *["add"] * 12]), rng.choice(queries)
-            done.append(f"{name} {given}")
-            try:
-                hit = rng.choice([*user.memory.recall(query, limit=3), given[0]])
-                with suppress(SimonidesError):  # a write may be refused, a read not
-                    STEPS[name](user.memory.session(rng.choice("ab")), *given, hit)
-                for about in (query, *data["order"]["questions"]):
-                    user.memory.digest(about)
-                user.memory.profile()
-                user.memory.task("Plan the week").prompt()
-            except Exception as error:
-                error.add_note(f"after {'; '.join(done)}; asked {query!r}")
-                raise
+            text = own.pop() if own and name == "add" else rng.choice(others)
+            given = (*rng.choice(keyed), text, rng.choice((at, at, at, None)))
+            trace.append(f"{name} {given}, asked {query!r}")
+            hit = rng.choice([*user.memory.recall(query, limit=3), given[0]])
+            with suppress(SimonidesError):  # a write may be refused, a read not
+                STEPS[name](user.memory.session(rng.choice("ab")), *given, hit)
+            user.memory.digest(query)
+            user.memory.task("Plan the week").prompt()
+        user.memory.profile()
+        [user.memory.digest(question) for question in data["order"]["questions"]]
     return ""
 
 
-JUDGES: dict[str, Callable[[User, Data, Notes], str]] = {
+JUDGES = {
     "told": shown, "told_other": bad, "several": several, "ends": ends, "taken_back": taken_back,
     "manner": manner, "for_now": for_now, "standing": shown, "signs": shown, "fragments": bad,
 }  # fmt: skip
 DRAWN = {"mixes": (mixes, 200), "order": (order, 500), "crash": (crash, 500)}
 
 
-def judged(name: str, number: int, data: Data, notes: Notes) -> str:
-    """Return what is wrong with a case, or nothing."""
+def judged(name: str, number: int, data: Data, notes: Notes) -> tuple[Any, str]:
+    """Return a case, and what is wrong with it."""
+    trace: list[Any] = [] if name in DRAWN else [data[name][number]]
     try:
         if name in DRAWN:
-            return DRAWN[name][0](random.Random(f"{name} {number}"), data, notes)
-        with closing(User(data[name][number])) as user:
+            return trace, DRAWN[name][0](Random(f"{name} {number}"), data, notes, trace)
+        with closing(User(trace[0])) as user:
             user.clock.advance(days=1)
-            return JUDGES[name](user, data[name][number], notes)
+            return trace, JUDGES[name](user, trace[0], notes)
     except Exception as error:  # noqa: BLE001 - a crash is a finding
-        return " ".join(
-            [f"CRASH {type(error).__name__}: {error}", *getattr(error, "__notes__", ())]
-        )
+        return trace, f"CRASH {type(error).__name__}: {error}"
 
 
 def main(words: list[str]) -> None:
     count = next((int(word) for word in words if word.isdecimal()), 500)
     file = next((word for word in words if word.endswith(".yaml")), "")
     data = yaml.safe_load(Path(file or Path(__file__).with_suffix(".yaml")).read_text("utf-8"))
+    data["pooled"] = [each | {"pool": p} for p, every in data["pools"].items() for each in every]
     names = [*JUDGES, *DRAWN]
     for name in [word for word in words if word in names] or names:
         began, notes = time.monotonic(), Notes()
         total = min(count, DRAWN[name][1] if name in DRAWN else len(data[name]))
-        found_wrong = [judged(name, number, data, notes) for number in range(total)]
-        wrong = {number: why for number, why in enumerate(found_wrong) if why}
-        took = time.monotonic() - began
-        print(f"{name:10} {total - len(wrong):>3} of {total:<3} {took:4.0f} s", flush=True)
-        for note, figure in sorted(notes.items()):
-            print(f"      {figure:>5} {note}")
-        for number, why in wrong.items() if "-v" in words else ():
-            print(f"  {number} {'' if name in DRAWN else data[name][number]}\n    {why}")
+        cases = [judged(name, number, data, notes) for number in range(total)]
+        wrong = [f"  {case}\n    {why}" for case, why in cases if why]
+        print(f"{name:10} {total - len(wrong)} of {total}, {time.monotonic() - began:.0f} s")
+        noted = [f"      {figure:>5} {note}" for note, figure in sorted(notes.items())]
+        print("".join(f"{line}\n" for line in noted + wrong * ("-v" in words)), end="", flush=True)
 
 
 if __name__ == "__main__":
