@@ -16,8 +16,9 @@ from simonides.core.scope import Principal
 from simonides.core.validation import between, enum_member, text
 from simonides.prompt.lines import estimated_tokens
 from simonides.recall.lookup import MAX_LISTED
-from simonides.sessions.add import LOOKED_BACK, placed
+from simonides.sessions.add import placed
 from simonides.sessions.model import summed_up
+from simonides.sessions.resent import LOOKED_BACK
 from simonides.sessions.summary import summarised
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, record_of
