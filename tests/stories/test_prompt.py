@@ -62,8 +62,10 @@ def test_prohibitions_may_exceed_the_budget_and_are_counted_beyond_their_bound(a
     digest = ana.digest()
     assert len(lines(digest, "core")) == 20
     assert lines(digest, "core")[-1] == "Never touch machine 29"
-    assert digest.receipt.hidden == 10
-    assert "10 more standing rules" in digest.text
+    assert digest.receipt.hidden == {"prohibition": 10}
+    assert "10 more prohibitions" in digest.text
+    assert len(digest.receipt.left_out) == 10
+    assert len(lines(ana.profile(), "core")) == 30
 
 
 def test_budgets_hold_and_cut_the_same_way(ana):

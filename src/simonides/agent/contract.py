@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from simonides.agent.result import Intent
-from simonides.capture.slots import folded
 from simonides.core.errors import InvalidInput
-from simonides.core.policy import Policy, ProposalLimits
+from simonides.core.policy import Policy, ProposalLimits, folded
 from simonides.core.validation import text
 from simonides.write.candidate import MAX_KEY_CHARS
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from simonides.agent.contract import PREFIX, Checks, shows
 from simonides.capture.clauses import clauses_of
-from simonides.capture.slots import folded, slots_of
-from simonides.core.policy import Policy
+from simonides.capture.slots import slots_of
+from simonides.core.policy import Policy, folded
 from simonides.core.record import Trust
 from simonides.core.results import Hit
 

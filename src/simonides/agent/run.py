@@ -217,7 +217,7 @@ class _Run:
         most, allowed = self.policy.agent.answer_chars, self.policy.digest.sensitivities
         given = {key: _applied(key, hit) for key, hit in hits.items()}
         shown = [each.model_dump(exclude={"score"}) for each in given.values()]
-        held = [r for r in standing(self.engine, self.who) if is_hard(r)]
+        held = [r for r in standing(self.engine, self.who) if is_hard(r, self.policy)]
         must_hold = [r.content[:LINE_CHARS] for r in held if r.sensitivity in allowed]
         raw = self.ask(
             APPLY, partial(rules.draft, request, context, list(hits.values()), self.checks, most),

@@ -19,8 +19,9 @@ from pydantic.json_schema import SkipJsonSchema
 
 from simonides.capture.clauses import clauses, sentences
 from simonides.capture.commands import Kind, read_clause
-from simonides.capture.slots import PREDICATES, RULED, fact_fields, folded, is_for_now, slots_of
+from simonides.capture.slots import fact_fields, is_for_now, slots_of
 from simonides.capture.wordings import MOST_CHARS, Wordings, load, plain
+from simonides.core.policy import MANNERS, SEVERAL, folded
 from simonides.text.analyse import analyse
 from simonides.text.changes import Cue, cue_of
 from simonides.text.statement import ONE_MEANING, read
@@ -37,7 +38,10 @@ _UNNAMED = frozenset("user user's i i'm my the a he she they it".split())
 _STRAIGHT = str.maketrans("‘’ʼ“”„«»–—\u00a0\u202f", '\'\'\'"""""--  ')
 _ORDERS = {Kind.RULE, Kind.PROHIBITION}
 _LASTING = _ORDERS | {Kind.REMEMBER}
-_CATEGORIES = dict.fromkeys(PREDICATES, "entity_fact")
+_WISHES = frozenset(MANNERS) - {"name"}
+"""Keys of how the user wants to be spoken to; a name is stated."""
+
+_CATEGORIES = dict.fromkeys(SEVERAL, "entity_fact")
 _KINDS = {"rule": "procedural", "event": "episodic"}
 _REFUSES, _WITHDRAWS = {Kind.REFUSE, Kind.OFF_RECORD}, {Kind.FORGET, Kind.UNSAY}
 _DROPS = frozenset(
@@ -244,7 +248,7 @@ def _doubts(kind: str, value: str, key: str | None, place: _Place, named: str) -
     first, scope = _extent(claim, clause)
     asked = {read_clause(place.clause).kind}
     asked |= {read_clause(place.sentence).kind} if kind == "rule" else set()
-    lasts = bool(asked & (_LASTING if kind == "rule" or key in RULED else set()))
+    lasts = bool(asked & (_LASTING if kind == "rule" or key in _WISHES else set()))
     stated = [_terms(slot.value) for slot in slots_of(place.clause) if folded(slot.key) == key]
     agrees = bool(lasts and asked & _ORDERS) or any(_terms(claim) <= each for each in stated)
     meant = _terms(f"{claim} {words} {named}") | _family(key)
@@ -261,7 +265,7 @@ def _doubts(kind: str, value: str, key: str | None, place: _Place, named: str) -
         "not_asserted": not lasts and (_adds("unsure", claim, scope) or clause[-1:] in "?？"),
         "past": not lasts and kind != "event" and _adds("past", claim, scope),
         "not_the_user": (not lasts and _adds("says", claim, scope))
-        or not (agrees or key in RULED or _is_own(meant, clause, first)),
+        or not (agrees or key in _WISHES or _is_own(meant, clause, first)),
         "implied": not agrees and not _says_so(kind, claim, key, scope),
         "other_key": bool(key) and not agrees and not _is_keyed(key, value, clause[:first], scope),
     }
@@ -310,7 +314,7 @@ def _is_keyed(key: str | None, value: str, before: str, scope: str) -> bool:
 def _says_so(kind: str, claim: str, key: str | None, scope: str) -> bool:
     """Whether the user says a liking or a possession outright."""
     likes = _has("likes", scope) or _denies(scope)
-    if key in RULED:
+    if key in _WISHES:
         return likes or _has("asked", scope)
     if kind == "preference" or _has("likes", claim):
         return likes

@@ -5,11 +5,11 @@ Precision before recall: hedges, negations, questions, jokes and passing moments
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from simonides.capture.wordings import Wordings, heard, load, spoken, words_of
+from simonides.core.policy import DANGERS, SEVERAL, category_of_key, folded
 
 
 class Slot(NamedTuple):
@@ -17,35 +17,6 @@ class Slot(NamedTuple):
 
     key: str
     value: str
-
-
-SINGLE = frozenset(
-    "name preferred_name pronouns location time_zone language tone response_style employer role"
-    " units update_channel birthday relationship age".split()
-)
-"""Keys with one value at a time: a new value replaces the old."""
-
-MANNER = ("language", "tone", "response_style", "pronouns", "units")
-"""Keys that say how to answer: preferences, not facts."""
-
-RULED = (*MANNER, "update_channel", "preferred_name")
-"""Keys for which a rule about the answers gives a value."""
-
-PREDICATES = {"allergies": "allergic_to", "medication": "takes", "diet": "eats", "speaks": "speaks"}
-"""Keys of which people have several values at a time: these are kept as triples."""
-
-
-def folded(key: str) -> str:
-    """Return the one name of a key: "Home Location" → "location"."""
-    key = key.strip().casefold().replace(" ", "_").replace("-", "_")
-    return synonyms().get(key, key)
-
-
-@cache
-def synonyms() -> Mapping[str, str]:
-    """Return other names of keys, each with the one that is stored."""
-    groups: dict[str, str] = load("slots.toml").table["synonyms"]
-    return {other: key for key, others in groups.items() for other in others.split()}
 
 
 def slots_of(clause: str) -> list[Slot]:
@@ -69,13 +40,14 @@ def slots_of(clause: str) -> list[Slot]:
 def fact_fields(clause: str, key: str, value: str) -> dict[str, Any]:
     """Return the fields of a `Draft` for a fact under a key, or in a slot with several values."""
     key = folded(key)
-    binds = key in ("allergies", "medication") or (key == "diet" and not value.startswith("eat"))
-    danger = {"importance": "critical"} if binds else {}
-    if key in PREDICATES:
-        triple = ("user", PREDICATES[key], value)
-        shared = {"triple": triple, "tags": (key,), "category": "entity_fact"}
-        return {"content": clause, **shared, **danger}
-    category = "preference" if key in MANNER else "entity_fact"
+    binds = key in DANGERS and not value.startswith("eat")
+    if key in SEVERAL:
+        triple = ("user", SEVERAL[key], value)
+        rank = {"category": "danger", "importance": "critical"} if binds else {}
+        return {
+            "content": clause, "triple": triple, "tags": (key,), "category": "entity_fact", **rank
+        }  # fmt: skip
+    category = category_of_key(key) or "entity_fact"
     return {"content": value, "key": key, "category": category, "quote": clause}
 
 

@@ -11,10 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from simonides.capture.clauses import clauses_of
-from simonides.capture.slots import folded, slots_of
+from simonides.capture.slots import slots_of
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound, StoreFull
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
+from simonides.core.policy import folded
 from simonides.core.record import GAP, Record, id_text, is_gap
 from simonides.core.scope import Principal
 from simonides.models.embedder import embed

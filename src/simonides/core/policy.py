@@ -67,6 +67,21 @@ class Eviction(StrEnum):
     TTL = "ttl"
 
 
+class Rank(StrEnum):
+    """What a category is for in a prompt, most urgent first.
+
+    ``danger``: overlooking it endangers somebody. ``prohibition``: what must not be done.
+    ``manner``: how to speak. ``rule``: what is to be done. ``none``: nothing that every prompt
+    shows.
+    """
+
+    DANGER = "danger"
+    PROHIBITION = "prohibition"
+    MANNER = "manner"
+    RULE = "rule"
+    NONE = "none"
+
+
 class Category(Section):
     """One category of memories.
 
@@ -77,6 +92,8 @@ class Category(Section):
         kinds: Allowed kinds; empty means any.
         sources: Allowed sources; empty means any.
         directive: Whether it instructs the agent; external text never may.
+        rank: What it is for in every prompt; None is ``rule`` for a directive one, else ``none``.
+        spared: Whether a full quota takes others first.
         user_stated_expires: Whether the hard lifetime holds for what the user stated, too.
     """
 
@@ -86,11 +103,22 @@ class Category(Section):
     kinds: tuple[Kind, ...] = ()
     sources: tuple[Source, ...] = ()
     directive: bool = False
+    rank: Rank | None = None
+    spared: bool = False
     user_stated_expires: bool = False
 
+    @property
+    def stands(self) -> Rank:
+        """What it is for in every prompt."""
+        return self.rank or (Rank.RULE if self.directive else Rank.NONE)
 
-def _lasting(soft: float, *kinds: Kind, directive: bool = False) -> Category:
-    return Category(soft_ttl_days=soft, hard_ttl_days=None, kinds=kinds, directive=directive)
+
+def _lasting(soft: float, *kinds: Kind, rank: Rank = Rank.NONE, directive: bool = True) -> Category:
+    is_spared = rank in (Rank.DANGER, Rank.PROHIBITION)
+    return Category(
+        soft_ttl_days=soft, hard_ttl_days=None, kinds=kinds, directive=directive, rank=rank,
+        spared=is_spared,
+    )  # fmt: skip
 
 
 def _short(hard: float, *kinds: Kind) -> Category:
@@ -100,11 +128,13 @@ def _short(hard: float, *kinds: Kind) -> Category:
 CATEGORIES: Mapping[str, Category] = {
     # A preference holds until corrected and asks for review after 90 days. So do other
     # instructions of the user: a constraint must never expire silently.
-    "preference": _lasting(90, directive=True),
-    "rule": _lasting(90, Kind.PROCEDURAL, directive=True),
-    "constraint": _lasting(90, directive=True),
-    "guard": Category(directive=True, user_stated_expires=True),
-    "entity_fact": _lasting(180),
+    "preference": _lasting(90),
+    "rule": _lasting(90, Kind.PROCEDURAL, rank=Rank.RULE),
+    "constraint": _lasting(90, rank=Rank.PROHIBITION),
+    "guard": Category(directive=True, user_stated_expires=True, rank=Rank.PROHIBITION, spared=True),
+    "danger": _lasting(180, rank=Rank.DANGER, directive=False),
+    "manner": _lasting(90, rank=Rank.MANNER),
+    "entity_fact": _lasting(180, directive=False),
     "turn": _short(365, Kind.EPISODIC),
     "fact": Category(),
     "event": Category(kinds=(Kind.EPISODIC,)),
@@ -113,11 +143,16 @@ CATEGORIES: Mapping[str, Category] = {
     "task_strategy": _short(90),
     "task_learning": _short(30),
     "tool_result": _short(7),
-    "session_summary": _lasting(30, Kind.EPISODIC),
+    "session_summary": _lasting(30, Kind.EPISODIC, directive=False),
     "insight": Category(kinds=(Kind.SEMANTIC,), sources=(Source.AGENT_INFERRED,)),
     "session_note": Category(),
     **dict.fromkeys(["reasoning", "tool_error", "speculation", "transient"], Category(admit=False)),
 }
+
+STANDING = frozenset(
+    name for name, each in CATEGORIES.items() if each.stands in (Rank.PROHIBITION, Rank.RULE)
+)
+"""Categories of what the user alone takes back."""
 
 CATEGORY_OF_KIND: Mapping[Kind, str] = {
     Kind.SEMANTIC: "fact",
@@ -130,10 +165,73 @@ CATEGORY_OF_KIND: Mapping[Kind, str] = {
 MULTI_VALUED = tuple(
     """
     likes dislikes loves hates enjoys prefers avoids wants needs has owns uses knows speaks plays
-    visited read watched bought eats attended worked_on works_on studied learns has_pet has_child
-    has_sibling has_friend has_hobby has_skill allergic_to interested_in member_of related_to
+    visited read watched bought eats takes attended worked_on works_on studied learns has_pet
+    has_child has_sibling has_friend has_hobby has_skill has_condition allergic_to interested_in
+    member_of related_to
     """.split()
 )
+
+
+MANNERS = tuple(
+    """
+    name preferred_name pronouns language tone response_style response_format length formality
+    emoji units spelling update_channel
+    """.split()
+)
+"""Keys that say how to speak to the user, in the order in which a prompt shows them."""
+
+DANGERS = ("allergies", "medication", "diet", "condition")
+"""Keys of what endangers somebody if it is overlooked."""
+
+SEVERAL: Mapping[str, str] = {
+    "allergies": "allergic_to", "medication": "takes", "condition": "has_condition",
+    "diet": "eats", "speaks": "speaks", "pets": "has_pet", "children": "has_child",
+    "hobbies": "has_hobby",
+}  # fmt: skip
+"""Keys of which people have several values at a time, each with the predicate of its triples."""
+
+SINGLE = frozenset(
+    """
+    name preferred_name pronouns location time_zone language tone response_style employer role units
+    update_channel birthday relationship age
+    """.split()
+)
+"""Keys with one value at a time: what is said later replaces the value before."""
+
+_OTHER_NAMES: Mapping[str, str] = {
+    other: key
+    for key, others in {
+        "allergies": "allergy allergic_to", "birthday": "date_of_birth", "children": "child kids",
+        "condition": "conditions medical_condition", "hobbies": "hobby", "pets": "pet",
+        "update_channel": "channel contact_channel preferred_channel",
+        "diet": "dietary_preference diets", "employer": "company workplace",
+        "language": "chat_language preferred_language response_language",
+        "location": "city home_city home_location residence",
+        "medication": "medicine medications medicines", "name": "full_name user_name",
+        "preferred_name": "nickname", "relationship": "marital_status relationship_status",
+        "response_style": "length response_length verbosity",
+        "role": "job job_title occupation profession", "speaks": "languages",
+        "time_zone": "timezone",
+    }.items()
+    for other in others.split()
+}  # fmt: skip
+
+
+def folded(key: str) -> str:
+    """Return the one name of a key: "Home Location" → "location"."""
+    key = key.strip().casefold().replace(" ", "_").replace("-", "_")
+    return _OTHER_NAMES.get(key, key)
+
+
+def canonical(key: str) -> str:
+    """Return the one name of a key that the program knows; another key stays as it is."""
+    name = folded(key)
+    return name if name in SINGLE or name in SEVERAL or name in MANNERS else key
+
+
+def category_of_key(key: str | None) -> str | None:
+    """Return the category of what a known key holds, where that stands in every prompt."""
+    return "manner" if key in MANNERS else "danger" if key in DANGERS else None
 
 
 # Keys that a model may propose, each with the category of its facts. Chosen: what people tell
@@ -141,20 +239,18 @@ MULTI_VALUED = tuple(
 PROPOSED_KEYS: Mapping[str, str] = {
     **dict.fromkeys(
         """
-        language response_style update_channel response_format tone
-        formality emoji
-        theme color_preference units currency date_format time_format code_style
-        programming_language editor diet notification_time meeting_time preferred_name pronouns
-        favorite_* *_preference
+        theme color_preference currency date_format time_format code_style programming_language
+        editor notification_time meeting_time favorite_* *_preference
         """.split(),
         "preference",
     ),
+    **dict.fromkeys(MANNERS, "manner"),
+    **dict.fromkeys(DANGERS, "danger"),
     **dict.fromkeys("deploy_region environment default_*".split(), "configuration"),
     **dict.fromkeys(
         """
-        name nickname age birthday location hometown timezone role employer team project allergies
-        goal spouse partner mother father manager declared_tier native_language time_zone
-        relationship medication speaks *_name
+        nickname age birthday location hometown role employer team project goal spouse partner
+        mother father manager declared_tier native_language time_zone relationship speaks *_name
         """.split(),
         "entity_fact",
     ),
@@ -302,8 +398,10 @@ class DigestRules(Section):
     Attributes:
         enabled: Whether there is one; without it, the other parts of a prompt stay as they are.
         sensitivities: Memories of other sensitivities are not shown.
-        core: What always holds: rules, names, manner. Prohibitions and dangers may exceed it.
-        hard: For prohibitions and dangers, beyond which they are only counted.
+        hard: For dangers and prohibitions, beyond which they are only counted; so are the others.
+        manner: For how to speak: one line for each key.
+        rules: For standing rules, newest first.
+        pinned: For what is pinned.
         chars: Most characters of what bears on the question.
         lines: Most memories that bear on the question; what changes one of them comes besides.
         least: Relevance of the best memory below which none is shown.
@@ -319,8 +417,10 @@ class DigestRules(Section):
     possible: Share = 0.04
     relevant: Share = 0.2
     sensitivities: tuple[Sensitivity, ...] = (Sensitivity.PUBLIC, Sensitivity.PRIVATE)
-    core: Budget = Budget(items=6, chars=900)
     hard: Budget = Budget(items=20, chars=4_000)
+    manner: Budget = Budget(items=16, chars=2_400)
+    rules: Budget = Budget(items=12, chars=4_000)
+    pinned: Budget = Budget(items=6, chars=2_000)
     chars: Chars = 2_400
 
 
@@ -400,6 +500,11 @@ class Policy(Section):
     digest: DigestRules = DigestRules()
     extract: Extraction = Extraction()
     agent: AgentBudgets = AgentBudgets()
+
+    def rank(self, category: str) -> Rank:
+        """Return what a category is for in every prompt."""
+        found = self.categories.get(category)
+        return Rank.NONE if found is None else found.stands
 
 
 BUILT_IN = Policy()

@@ -361,7 +361,7 @@ class Receipt(Value):
         floor: Relevance that the best memory had to have.
         items: The lines.
         left_out: Ids that were found and not shown, with the reason; a kept receipt has none.
-        hidden: Number of standing rules for which there was no room.
+        hidden: What the core block has no room for: numbers by rank of category, or ``pinned``.
         digest: BLAKE2b of the text, hexadecimal.
     """
 
@@ -373,7 +373,7 @@ class Receipt(Value):
     floor: float
     items: tuple[DigestItem, ...]
     left_out: tuple[tuple[str, str], ...] = ()
-    hidden: int = 0
+    hidden: Mapping[str, int] = Field(default={})
     digest: str
 
 

@@ -6,10 +6,10 @@ from simonides.change.privacy import unrefused
 from simonides.core.engine import Engine
 from simonides.core.policy import DigestRules
 from simonides.core.record import Record
-from simonides.core.results import DigestItem
 from simonides.core.scope import Principal
 from simonides.govern.rights import Reach, may_see, readable
-from simonides.prompt.lines import item_of
+from simonides.prompt.lines import Part, item_of
+from simonides.storage.database import Connection
 from simonides.storage.rows import id_bytes, latest_of, record_of
 from simonides.write.log import last_part, parts
 
@@ -17,28 +17,25 @@ CHARS = 1_300
 """Most characters of it: a whole summary."""
 
 
-def catch_up(
-    engine: Engine, who: Principal, rules: DigestRules
-) -> tuple[list[DigestItem], list[Record]]:
-    """Return the line of the latest summary, and its memory, where a conversation begins.
+def catch_up(engine: Engine, who: Principal, rules: DigestRules, connection: Connection) -> Part:
+    """Return the line of the latest summary where a conversation begins.
 
     However old it is, it is shown; only what the reader may see, and nothing of a refused topic.
     """
     now, idle = engine.clock.now_ms(), engine.settings.idle_minutes
     if who.home.task is not None:
-        return [], []
+        return Part("last")
     [reach] = [each for each in readable(engine, who) if each.owner == who.owner]
-    with engine.db.read(who.owner) as connection:
-        found = last_part(connection, who)
-        if found is not None and not found.is_over(now, idle):
-            return [], []
-        roots = [e.data["summary"] for e in parts(connection, who.owner) if "summary" in e.data]
-        rows = latest_of(connection, who.owner, map(id_bytes, roots))
-        records = (record_of(row) for row in rows if unrefused(connection, who, [row]))
-        record = next((each for each in records if _is_fit(each, who, reach, rules)), None)
+    found = last_part(connection, who)
+    if found is not None and not found.is_over(now, idle):
+        return Part("last")
+    roots = [e.data["summary"] for e in parts(connection, who.owner) if "summary" in e.data]
+    rows = latest_of(connection, who.owner, map(id_bytes, roots))
+    records = (record_of(row) for row in rows if unrefused(connection, who, [row]))
+    record = next((each for each in records if _is_fit(each, who, reach, rules)), None)
     if record is None:
-        return [], []
-    return [item_of(record, "last", CHARS)], [record]
+        return Part("last")
+    return Part("last", [item_of(record, "last", CHARS)], [record])
 
 
 def _is_fit(record: Record, who: Principal, reach: Reach, rules: DigestRules) -> bool:

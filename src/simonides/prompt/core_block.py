@@ -1,55 +1,81 @@
-"""What stands in every prompt, whatever it asks: dangers and prohibitions, rules, names, manner."""
+"""What stands in every prompt, whatever it asks: dangers, prohibitions, manner, rules, pins."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from simonides.core.policy import DigestRules
+from simonides.core.policy import MANNERS, Budget, Policy, Rank
 from simonides.core.record import Importance, Record, Trust
 from simonides.core.results import DigestItem
-from simonides.prompt.lines import LINE_CHARS, item_of
-from simonides.recall.index import MANNER
+from simonides.prompt.lines import LINE_CHARS, Part, item_of
 
-HARD = ("constraint", "guard")
-"""Categories that may exceed the budget of the block, like what is critical."""
+PINNED = "pinned"
+EVERYTHING = Budget(items=1_000, chars=1_000_000)
 
 
-def core_block(records: Sequence[Record], rules: DigestRules) -> tuple[list[DigestItem], int]:
-    """Return the lines of the core block, and the number of those for which there is no room.
+def core_block(records: Sequence[Record], policy: Policy, *, is_whole: bool = False) -> Part:
+    """Return what stands in every prompt: only what the user or the system says.
 
-    Prohibitions and dangers come first and may exceed the block's budget, up to a bound of their
-    own; beyond it the oldest are left out. Only what the user or the system says gets in.
+    Dangers come first, then prohibitions: they share a budget, and the oldest prohibitions give
+    way first. How to speak, standing rules and pins have budgets of their own.
 
     Args:
         records: What stands, nearest owner first, oldest first.
-        rules: Budgets and sensitivities.
+        policy: The ranks of categories, the budgets and the sensitivities.
+        is_whole: Whether everything is shown, whatever its length.
     """
-    chosen = [
-        record
-        for record in records
-        if record.trust in (Trust.USER, Trust.SYSTEM) and record.sensitivity in rules.sensitivities
-    ]
-    hard = [each for each in chosen if is_hard(each)]
-    soft = [each for each in chosen if not is_hard(each)]
-    soft.sort(key=lambda each: MANNER.index(each.key) if each.key in MANNER else -1)
-    shown, chars = _fitting(reversed(hard), rules.hard.items, rules.hard.chars)
-    more, _ = _fitting(soft, rules.core.items - len(shown), rules.core.chars - chars)
-    return [*reversed(shown), *more], len(hard) - len(shown)
+    rules = policy.digest
+    groups: dict[str, list[Record]] = {name: [] for name in (*Rank, PINNED)}
+    for each in reversed(records):
+        if each.trust in (Trust.USER, Trust.SYSTEM) and each.sensitivity in rules.sensitivities:
+            groups[_group(each, policy)].append(each)
+    groups[Rank.MANNER].sort(key=_place)
+    dangers = _fitting(groups[Rank.DANGER], rules.hard, rules.hard.chars)
+    spent = sum(len(item.line) for item in dangers)
+    rest = (max(rules.hard.items - len(dangers), 0), max(rules.hard.chars - spent, 0))
+    budgets = {
+        Rank.DANGER: rules.hard, Rank.PROHIBITION: Budget(items=rest[0], chars=rest[1]),
+        Rank.MANNER: rules.manner, Rank.RULE: rules.rules, PINNED: rules.pinned,
+    }  # fmt: skip
+    items: list[DigestItem] = []
+    hidden: dict[str, int] = {}
+    for name, budget in budgets.items():
+        budget = EVERYTHING if is_whole else budget
+        shown = _fitting(groups[name], budget, rules.hard.chars)
+        in_age = name in (Rank.DANGER, Rank.PROHIBITION, PINNED)  # a prompt then grows at its end
+        items += reversed(shown) if in_age else shown
+        if len(shown) < len(groups[name]):
+            hidden[str(name)] = len(groups[name]) - len(shown)
+    block = Part("core", items, records, hidden=hidden)
+    left = [each.id for name in budgets for each in groups[name] if each.id not in block.by_id]
+    return block._replace(left_out=[(id, "budget") for id in left])
 
 
-def is_hard(record: Record) -> bool:
+def is_hard(record: Record, policy: Policy) -> bool:
     """Whether overlooking it breaks a prohibition or endangers somebody."""
-    return record.category in HARD or record.importance is Importance.CRITICAL
+    return _group(record, policy) in (Rank.DANGER, Rank.PROHIBITION)
 
 
-def _fitting(records: Iterable[Record], items: int, chars: int) -> tuple[list[DigestItem], int]:
+def _group(record: Record, policy: Policy) -> str:
+    rank = policy.rank(record.category)
+    if rank is not Rank.DANGER and record.importance is Importance.CRITICAL:
+        return Rank.PROHIBITION
+    if rank is Rank.NONE and record.key in MANNERS:
+        return Rank.MANNER
+    return rank if rank is not Rank.NONE else PINNED
+
+
+def _place(record: Record) -> int:
+    return MANNERS.index(record.key) if record.key in MANNERS else len(MANNERS)
+
+
+def _fitting(records: Iterable[Record], budget: Budget, most: int) -> list[DigestItem]:
+    """Return the lines that fit a budget; what a task must heed is cut at ``most`` characters."""
     shown: list[DigestItem] = []
     spent = 0
     for record in records:
-        # What a task must heed is never cut.
-        most = LINE_CHARS if record.task is None else chars
-        item = item_of(record, "core", most)
-        if len(shown) < items and spent + len(item.line) <= chars:
+        item = item_of(record, "core", LINE_CHARS if record.task is None else most)
+        if len(shown) < budget.items and spent + len(item.line) <= budget.chars:
             spent += len(item.line)
             shown.append(item)
-    return shown, spent
+    return shown

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from simonides.core.record import TURN, Record
 from simonides.core.results import DigestItem
@@ -18,6 +19,30 @@ PARTS: Mapping[str, str] = {
     "core": "Always:", "last": "Last conversation:", "relevant": "Relevant:",
     "possible": "Possibly relevant:",
 }  # fmt: skip
+
+
+class Part(NamedTuple):
+    """A part of a digest.
+
+    Attributes:
+        name: Of the part.
+        items: Its lines, within its budget.
+        records: The memories that they show, and others.
+        left_out: Ids that are not shown, with the reason.
+        hidden: How many of them are counted in the text, by kind.
+    """
+
+    name: str
+    items: Sequence[DigestItem] = ()
+    records: Sequence[Record] = ()
+    left_out: Sequence[tuple[str, str]] = ()
+    hidden: Mapping[str, int] = MappingProxyType({})
+
+    @property
+    def by_id(self) -> Mapping[str, Record]:
+        """What it shows, by id."""
+        shown = {id for item in self.items for id in item.ids}
+        return {record.id: record for record in self.records if record.id in shown}
 
 
 def line_of(
@@ -60,21 +85,34 @@ def _text(record: Record, most: int, earlier: Sequence[tuple[int, int]]) -> str:
     return lead + key + text
 
 
-def assembled(lines: Sequence[tuple[str, str]], hidden: int) -> str:
+def assembled(lines: Sequence[tuple[str, str]], hidden: Mapping[str, int]) -> str:
     """Return the text of a digest.
 
     Args:
         lines: Each with its part, in the order of the parts.
-        hidden: Number of standing rules for which there was no room.
+        hidden: What the core block has no room for, by rank.
     """
     text = [TITLE, NOTE]
     for part, title in PARTS.items():
         chosen = [line for each, line in lines if each == part]
         if chosen:
             text += [title, *chosen]
-        if part == "core" and hidden:
-            text.append(f"({hidden} more standing rules are not shown: there is no room)")
+        if part == "core":
+            text += more_of(hidden)
     return "\n".join(text if len(text) > 2 else [TITLE, "(nothing)"])
+
+
+_KINDS = {
+    "danger": ("danger", "dangers"), "prohibition": ("prohibition", "prohibitions"),
+    "manner": ("wish how to speak", "wishes how to speak"),
+    "rule": ("standing rule", "standing rules"), "pinned": ("pinned memory", "pinned memories"),
+}  # fmt: skip
+
+
+def more_of(hidden: Mapping[str, int]) -> list[str]:
+    """Return the line that counts what the core block has no room for; none if all is shown."""
+    counts = [f"{n} more {_KINDS[kind][n > 1]}" for kind, n in hidden.items()]
+    return [f"(and {', '.join(counts)}: the profile lists all)"] if counts else []
 
 
 def hash_of(text: str) -> str:

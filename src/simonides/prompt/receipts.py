@@ -143,7 +143,7 @@ def _unpacked(who: Principal, id: bytes, at: int, data: str) -> Receipt:
     return Receipt(
         id=id_text(id), at=to_datetime(at), reader=scope_of(who.owner, cells.get("t")).path,
         purpose=who.purpose, question_digest=cells.get("q", ""), floor=cells["f"],
-        items=tuple(items), hidden=cells.get("h", 0), digest=cells["d"],
+        items=tuple(items), hidden=cells.get("h", {}), digest=cells["d"],
     )  # fmt: skip
 
 
@@ -239,10 +239,12 @@ def _records(engine: Engine, who: Principal, receipt: Receipt) -> dict[str, Reco
 # used because little is shown, the floor falls; where much is shown in vain, it rises.
 
 
-def floor_of(engine: Engine, who: Principal) -> float:
+def floor_of(engine: Engine, who: Principal, connection: Connection | None = None) -> float:
     """Return the floor in force for a reader."""
-    with engine.db.read(who.owner) as connection:
-        return _floor(engine, who, _read(connection, who.owner))
+    if connection is None:
+        with engine.db.read(who.owner) as connection:
+            return floor_of(engine, who, connection)
+    return _floor(engine, who, _read(connection, who.owner))
 
 
 def _floor(engine: Engine, who: Principal, counted: Mapping[str, int]) -> float:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence, Set
+from typing import NamedTuple
 
 import numpy as np
 
 from simonides.core.clock import FOREVER
 from simonides.core.engine import Engine
 from simonides.core.record import Record, id_text
+from simonides.core.results import Hit
 from simonides.core.scope import Principal
 from simonides.models.threads import one_thread
 from simonides.recall.index import Bools
 from simonides.recall.lookup import Ending, endings_of
-from simonides.recall.recall import ask_of, visible
+from simonides.recall.recall import Ask, visible
 from simonides.recall.view import View
+from simonides.storage.database import Connection
 from simonides.storage.rows import fetched, id_bytes
 
 BESIDE = 0.35
@@ -33,56 +35,57 @@ class Changes(NamedTuple):
         ended: By id of a memory, where the clauses that have ended begin and stop in its line;
             (0, 0) for all of it.
         newer: By id of a memory, the newer one that ended it, else the nearest to it in meaning.
+        sure: Ids of what surely bears on the question.
     """
 
     ended: Mapping[str, tuple[tuple[int, int], ...]]
     newer: Mapping[str, Record]
+    sure: Set[str]
+
+
+NOTHING = Changes({}, {}, frozenset())
 
 
 def changes_since(
-    engine: Engine,
-    who: Principal,
-    records: Sequence[Record],
-    sure: Collection[str],
-    **options: Any,
+    engine: Engine, who: Principal, ask: Ask, hits: Sequence[Hit], connection: Connection
 ) -> Changes:
-    """Return what has ended some memories, and the newer ones that are to stand before them.
+    """Return what has ended of what a question found, and the newer ones that stand before it.
 
-    What a reader may not see ends nothing for that reader.
+    What a reader may not see ends nothing for that reader. Nothing newer stands before what was
+    said on the day that is asked for.
 
     Args:
         engine: The store.
         who: The reader.
-        records: The memories.
-        sure: Ids of those for which the nearest newer one is wanted, too.
-        options: As for `ask_of`.
+        ask: What the reader may see.
+        hits: What was found.
+        connection: A read of the owners of ``ask``.
     """
-    now, ask = engine.clock.now_ms(), ask_of(engine, who, "", **options)
-    owners = [reach.owner for reach in ask.reach]
-    own = [id_bytes(each.id) for each in records if each.owner == who.owner]
+    owners, now = [reach.owner for reach in ask.reach], engine.clock.now_ms()
+    relevant = engine.policies.for_org(who.home.org).digest.relevant
+    sure = {h.id for h in hits if h.relevance >= relevant and not h.why.get("date")}
+    own = [id_bytes(hit.id) for hit in hits if hit.record.owner == who.owner]
+    found = endings_of(connection, who.owner, own, FOREVER)
 
     def chosen(view: View) -> tuple[list[Ending], dict[str, tuple[str, bytes]]]:
         shown = visible(view, who, ask, now)
-        rows = {each.newer: view.row_of(who.owner, each.newer) for each in found if each.newer}
-        seen = [
-            e for e in found if e.newer is None or ((r := rows[e.newer]) is not None and shown[r])
-        ]
+        rows = [view.row_of(who.owner, each.newer or b"") for each in found]
+        pairs = zip(found, rows, strict=True)
+        seen = [e for e, row in pairs if e.newer is None or (row is not None and shown[row])]
         beside: dict[str, tuple[str, bytes]] = {}
-        for record in records:
-            row = view.row_of(record.owner, id_bytes(record.id)) if record.id in sure else None
+        for hit in hits if sure else ():
+            row = view.row_of(hit.record.owner, id_bytes(hit.id)) if hit.id in sure else None
             if row is not None and (nearest := _nearest(view, row, shown)) is not None:
-                beside[record.id] = view.owner_and_id(nearest)
+                beside[hit.id] = view.owner_and_id(nearest)
         return seen, beside
 
-    with engine.db.read(*owners) as connection:
-        found = endings_of(connection, who.owner, own, FOREVER)
-        seen, beside = engine.indexes.reading(connection, owners, chosen)
-        ends = [(who.owner, each.newer) for each in seen if each.newer is not None]
-        known = {
-            id: record
-            for id, record in fetched(connection, [*ends, *beside.values()]).items()
-            if record.is_current and (ask.predicate is None or ask.predicate(record))
-        }
+    seen, beside = engine.indexes.reading(connection, owners, chosen)
+    ends = [(who.owner, each.newer) for each in seen if each.newer is not None]
+    known = {
+        id: record
+        for id, record in fetched(connection, [*ends, *beside.values()]).items()
+        if record.is_current and (ask.predicate is None or ask.predicate(record))
+    }
     ended: dict[str, tuple[tuple[int, int], ...]] = {}
     newer = {older: known[id] for older, (_, id) in beside.items() if id in known}
     last: dict[str, Record] = {}
@@ -91,7 +94,7 @@ def changes_since(
         ended[older] = tuple(sorted({*ended.get(older, ()), (each.start, each.stop)}))
         if by is not None and (older not in last or _said(by) > _said(last[older])):
             last[older] = by
-    return Changes(ended, newer | last)
+    return Changes(ended, newer | last, sure)
 
 
 def _said(record: Record) -> tuple[float, bool, str]:

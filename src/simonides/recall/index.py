@@ -55,16 +55,6 @@ MOST_COUNTED = 65_535
 BLOCK_ROWS = 1024
 """Vectors that are widened to float32 at once: 1 MB, which stays in the cache of a core."""
 
-SPARED = ("constraint", "guard")
-"""Categories that give way to a quota only when nothing else does, like what is pinned."""
-
-STANDING = ("constraint", "rule", "guard")
-MANNER = (
-    "preferred_name", "name", "pronouns", "language", "tone", "response_style",
-    "response_format", "spelling", "units",
-)  # fmt: skip
-"""Categories and keys of what every prompt shows, besides what is pinned or critical."""
-
 KINDS = tuple(Kind)
 _KIND_CODES = {kind.value: code for code, kind in enumerate(KINDS)}
 _WEIGHTS = {each.value: each.weight for each in Importance}
@@ -82,11 +72,6 @@ def time_of(row: MemoryRow) -> int:
 def _session(row: MemoryRow) -> str:
     """Return the conversation of a row; a memory that is no turn is a session of its own."""
     return (row["session"] if _is_turn(row) else None) or f"\0{row['id'].hex()}"
-
-
-def _is_core(row: MemoryRow) -> bool:
-    stands = row["pinned"] or row["category"] in STANDING or row["importance"] == "critical"
-    return bool(stands or row["key"] in MANNER) and row["category"] != TURN
 
 
 @lru_cache
@@ -176,8 +161,8 @@ class Postings(NamedTuple):
 _CELLS: Mapping[str, type] = {
     "live": np.bool_, "length": np.float32, "distinct": np.int32, "time": np.int64, "day": np.int32,
     "updated": np.int64, "until": np.int64, "soft": np.int64, "importance": np.float32,
-    "confidence": np.float32, "stale": np.bool_, "pinned": np.bool_, "spared": np.bool_,
-    "core": np.bool_, "turn": np.bool_, "kind": np.int8, "category": np.int32, "marks": np.uint8,
+    "confidence": np.float32, "stale": np.bool_, "pinned": np.bool_,
+    "turn": np.bool_, "kind": np.int8, "category": np.int32, "marks": np.uint8,
     "place": np.int32, "speaker": np.int32, "session": np.int32, "position": np.int64,
     "before": np.int64, "after": np.int64,
     "id_high": np.uint64, "id_low": np.uint64, "scale": np.float32, "embedded": np.bool_,
@@ -343,7 +328,7 @@ class OwnerIndex:
             at, (at + (row["utc_offset"] or 0) * MINUTE_MS) // DAY_MS,
             row["updated_at"], min(ends, default=FOREVER), FOREVER if soft is None else soft,
             _WEIGHTS[row["importance"]], row["confidence"], row["status"] == Status.STALE,
-            pinned, pinned or category in SPARED, _is_core(row), _is_turn(row),
+            pinned, _is_turn(row),
             _KIND_CODES[row["kind"]], _code(self.categories, category), row["marks"],
             _code(self.places, _place(row["task"], row["audience"], row["purpose"])),
             _code(self.speakers, row["speaker"] or row["role"] or ""), session,
@@ -567,12 +552,12 @@ class OwnerIndex:
         found &= self.column("turn") == turns
         return found
 
-    def in_categories(self, names: Sequence[str]) -> list[bytes]:
-        """Return the ids of what is in force in some categories."""
+    def of_categories(self, names: Iterable[str]) -> Bools:
+        """Return which rows are in force in some categories."""
         self.settle()
         codes = [self.categories[name] for name in names if name in self.categories]
-        rows = np.flatnonzero(np.isin(self.column("category"), codes) & self.column("live"))
-        return [self.ids[row] for row in rows.tolist()]
+        found: Bools = np.isin(self.column("category"), codes) & self.column("live")
+        return found
 
     def rows_of(self, ids: Iterable[bytes]) -> list[int]:
         """Return the rows of those ids that are there."""

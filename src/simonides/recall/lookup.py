@@ -12,6 +12,7 @@ from simonides.core.clock import FOREVER, to_datetime, to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
 from simonides.core.filter import predicate_of
+from simonides.core.policy import canonical
 from simonides.core.record import FULL_ID, SHORT_ID, Place, Record, is_gap, looks_like_id
 from simonides.core.results import Hit, Page
 from simonides.core.scope import Principal
@@ -178,9 +179,11 @@ def _named(
             params = {"owner": each.owner, "tail": bytes.fromhex(name)}
             cells = connection.rows(statements.BY_SHORT_ID, params)
         else:
-            cells = connection.rows(statements.BY_KEY, {"owner": each.owner, "key": name})
+            params = {"owner": each.owner, "key": canonical(name)}
+            cells = connection.rows(statements.BY_KEY, params)
         records = [record_of(memory_row(row)) for row in cells]
-        # The task's own comes before its user's.
+        # The task's own comes before its user's; of several values the last.
+        records.sort(key=lambda r: r.said_at, reverse=True)
         records.sort(key=lambda r: (r.task != who.home.task, r.audience is None, r.purpose is None))
         for record in records:
             if set(exclusions(who, record, [each], now)) <= {record.status.value}:

@@ -14,7 +14,8 @@ from simonides.core.clock import FOREVER, local_time, parse_moment, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.filter import Predicate, predicate_of
-from simonides.core.record import SUMMARY, Kind, Record, id_text
+from simonides.core.policy import MANNERS, Rank
+from simonides.core.record import SUMMARY, Importance, Kind, Record, id_text
 from simonides.core.results import Explanation, Hit, Meeting, Recall
 from simonides.core.scope import Principal
 from simonides.core.validation import between, enum_member, share, text
@@ -180,18 +181,31 @@ def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Rec
     return Recall(hits, degraded)
 
 
-def standing(engine: Engine, who: Principal, scopes: Sequence[str] | None = None) -> list[Record]:
+def standing(
+    engine: Engine,
+    who: Principal,
+    scopes: Sequence[str] | None = None,
+    connection: Connection | None = None,
+) -> list[Record]:
     """Return what belongs into every prompt, nearest owner first, oldest first."""
     now, ask = engine.clock.now_ms(), ask_of(engine, who, "", scopes=scopes)
+    categories = engine.policies.for_org(who.home.org).categories
+    ranked = [name for name, each in categories.items() if each.stands is not Rank.NONE]
     owners = [reach.owner for reach in ask.reach]
-    with engine.db.read(*owners) as connection:
+    if connection is None:
+        with engine.db.read(*owners) as connection:
+            return standing(engine, who, scopes, connection)
 
-        def chosen(view: View) -> list[tuple[str, bytes]]:
-            rows = np.flatnonzero(visible(view, who, ask, now) & view.column("core"))
-            return [view.owner_and_id(row) for row in rows.tolist()]
+    def chosen(view: View) -> list[tuple[str, bytes]]:
+        stands = view.column("pinned") | (view.column("importance") >= Importance.CRITICAL.weight)
+        stands[view.rows_of_keys(MANNERS)] = True
+        for part, first in zip(view.parts, view.offsets, strict=True):
+            stands[first : first + part.size] |= part.of_categories(ranked)
+        rows = np.flatnonzero(visible(view, who, ask, now) & stands & ~view.column("turn"))
+        return [view.owner_and_id(row) for row in rows.tolist()]
 
-        ids = engine.indexes.reading(connection, owners, chosen)
-        found = fetched(connection, ids).values()
+    ids = engine.indexes.reading(connection, owners, chosen)
+    found = fetched(connection, ids).values()
     own = (None, who.home.task)  # of a task, it stands in the prompts of that task only
     current = [record for record in found if record.is_current and record.task in own]
     return sorted(current, key=lambda each: (owners.index(each.owner), each.said_at, each.id))

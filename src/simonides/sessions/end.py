@@ -19,10 +19,11 @@ from simonides.change.privacy import unrefused
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound, StoreError
 from simonides.core.outcome import EventType, Outcome
+from simonides.core.policy import STANDING
 from simonides.core.record import SUMMARY, Draft, Importance, Source, id_text
 from simonides.core.results import SessionReport
 from simonides.core.scope import Principal, parse_scope
-from simonides.recall.index import STANDING, OwnerIndex
+from simonides.recall.index import OwnerIndex
 from simonides.sessions.model import read_waiting
 from simonides.sessions.summary import MOST_CHARS, is_substantive, summarised
 from simonides.storage import statements

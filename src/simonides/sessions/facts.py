@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simonides.capture.slots import Slot, folded, slots_of
+from simonides.capture.slots import Slot, slots_of
 from simonides.core.engine import Engine
+from simonides.core.policy import folded
 from simonides.core.scope import Principal
 from simonides.sessions.reading import Piece
 from simonides.storage import statements

@@ -15,7 +15,8 @@ from simonides.capture.clauses import clauses, clauses_of, sentences
 from simonides.capture.commands import Kind, Reading, is_unreal, read_clause
 from simonides.capture.frames import parts_of
 from simonides.capture.messages import Message
-from simonides.capture.slots import RULED, fact_fields, folded, is_danger, is_for_now, slots_of
+from simonides.capture.slots import fact_fields, is_danger, is_for_now, slots_of
+from simonides.core.policy import MANNERS, folded
 from simonides.core.record import GAP, Source, is_gap
 from simonides.prompt.lines import TITLE
 from simonides.text.analyse import analyse
@@ -182,7 +183,7 @@ def _read(piece: Piece, clause: str, reading: Reading, before: str) -> None:
             rule = {"content": clause, "category": "constraint", "importance": "high"}
             piece.learned.append(rule)
         case Kind.RULE:
-            manner = [each for each in slots_of(clause) if folded(each.key) in RULED]
+            manner = [each for each in slots_of(clause) if folded(each.key) in MANNERS]
             piece.learned += [fact_fields(clause, each.key, each.value) for each in manner] or [
                 {"content": clause, "category": "rule", "kind": "procedural", "importance": "high"}
             ]
@@ -204,5 +205,5 @@ def _learn(piece: Piece, clause: str) -> None:
     piece.corrections += [clause] if corrected(clause) else []
     found = [fact_fields(clause, each.key, each.value) for each in slots_of(clause)]
     if is_danger(clause) and not any(each.get("importance") == "critical" for each in found):
-        found.append({"content": clause, "category": "entity_fact", "importance": "critical"})
+        found.append({"content": clause, "category": "danger", "importance": "critical"})
     piece.learned += found

@@ -17,6 +17,7 @@ from simonides.core.validation import enum_member, text
 from simonides.govern.rights import Reach, may_see
 from simonides.prompt.core_block import core_block
 from simonides.prompt.digest import digest
+from simonides.prompt.lines import more_of
 from simonides.prompt.receipts import floor_of
 from simonides.recall.recall import standing
 from simonides.sessions.notes import logged
@@ -205,17 +206,18 @@ def _with_shown(state: Working, ids: Sequence[str]) -> dict[str, Any]:
 def _prompt(engine: Engine, who: Principal, state: Working) -> tuple[str, Digest]:
     texts = _texts(engine, who, roots_of(state))
     about = "\n".join(filter(None, (state.goal, state.step)))
-    rules = engine.policies.for_org(who.home.org).digest
-    floor = max(floor_of(engine, who), rules.relevant)
+    policy = engine.policies.for_org(who.home.org)
+    floor = max(floor_of(engine, who), policy.digest.relevant)
     pushed = digest(
         engine, who, about, max_items=PUSH_ITEMS, max_tokens=PUSH_TOKENS, floor=floor,
         shown=[record.id for record in texts.values()], receipt=False,
     )  # fmt: skip
-    core = [item for item in pushed.items if item.part == "core"]
+    core = [item.line for item in pushed.items if item.part == "core"]
     hidden = pushed.receipt.hidden
-    if not rules.enabled:  # digests are switched off, constraints are not
-        core, hidden = core_block(standing(engine, who), rules)
-    return prompt_of(state, texts, pushed, [item.line for item in core], hidden), pushed
+    if not policy.digest.enabled:  # digests are switched off, constraints are not
+        block = core_block(standing(engine, who), policy)
+        core, hidden = [item.line for item in block.items], block.hidden
+    return prompt_of(state, texts, pushed, [*core, *more_of(hidden)]), pushed
 
 
 def _texts(engine: Engine, who: Principal, roots: Sequence[str]) -> dict[str, Record]:

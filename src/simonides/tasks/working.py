@@ -64,7 +64,7 @@ class Working(BaseModel):
 
 
 def prompt_of(
-    state: Working, texts: Mapping[str, Record], digest: Digest, core: Sequence[str], hidden: int
+    state: Working, texts: Mapping[str, Record], digest: Digest, core: Sequence[str]
 ) -> str:
     """Return the prompt of a task: its slots in their order, and what is remembered.
 
@@ -73,20 +73,18 @@ def prompt_of(
         texts: Observations and notes by root id; what was forgotten is not there.
         digest: Of goal and step.
         core: What stands in every prompt, as lines.
-        hidden: Number of standing rules for which there was no room.
     """
     remembered: list[str] = []
     for part in PARTS:
         own = [item.line for item in digest.items if item.part == part != "core"]
         remembered += [PARTS[part], *own] if own else []
-    more = [f"({hidden} more standing rules are not shown: there is no room)"] if hidden else []
     step, following = state.step or NONE, state.plan[state.done + 1 : state.done + 2]
     parts = [
         ("[TASK_GOAL]", [_line(state.goal)]),
         (f"[CURRENT_STEP] ({state.done}/{len(state.plan)})", [_line(step)]),
         ("[NEXT_STEPS]", [_line(each) for each in following]),
         ("[RECENT_OBSERVATIONS]", _observations(state, texts)),
-        ("[CONSTRAINTS]", [*core, *more]),
+        ("[CONSTRAINTS]", core),
         *([("Memory digest:", [NOTE, *remembered])] if remembered else []),
         ("[SCRATCHPAD]", _notes(state, texts)),
     ]

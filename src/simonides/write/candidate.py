@@ -11,7 +11,7 @@ from pydantic_core import to_jsonable_python
 from simonides.core.clock import DAY_MS, offset_of, to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, shown
-from simonides.core.policy import Category, Policy
+from simonides.core.policy import SEVERAL, Category, Policy, canonical, category_of_key
 from simonides.core.record import (
     TURN,
     Draft,
@@ -23,6 +23,7 @@ from simonides.core.record import (
     Sensitivity,
     Source,
     Triple,
+    Trust,
     join,
     looks_like_id,
 )
@@ -152,11 +153,17 @@ def candidate_of(
     if makes_turn and draft.category not in (None, TURN):
         raise InvalidInput("position", "makes a verbatim turn; leave out the category")
     kind = Kind.EPISODIC if makes_turn else Kind(draft.kind)
-    source = Source(draft.source)
-    category = TURN if makes_turn else draft.category or policy.category_of_kind[kind]
+    source, key = Source(draft.source), draft.key and canonical(draft.key)
+    by_key = category_of_key(key) if source.trust is not Trust.EXTERNAL else None
+    if by_key not in policy.categories:
+        by_key = None
+    category = TURN if makes_turn else draft.category or by_key or policy.category_of_kind[kind]
     if category not in policy.categories:
         hint = nearest(category, policy.categories)
         raise InvalidInput("category", f"{shown(category)} is no category of the policy{hint}")
+    kinds = policy.categories[category].kinds
+    if kinds and kind not in kinds and kind is Kind.SEMANTIC:  # the caller named none
+        kind = kinds[0]
     _check_size("content", draft.content, policy.callers.max_content_bytes)
     if not draft.content.strip():
         raise InvalidInput("content", "must not be blank")
@@ -174,23 +181,29 @@ def candidate_of(
         raise InvalidInput("valid_to", "must be later than valid_from")
     offset = engine.clock.utc_offset(engine.clock.now_ms()) if at is None else offset_of(at)
     return Candidate(
-        draft=draft, content=draft.content, key=draft.key, tags=draft.tags, pinned=draft.pinned,
+        draft=draft, content=draft.content, key=key, tags=draft.tags, pinned=draft.pinned,
         timeless=draft.timeless, scope=scope,
         place=Place(scope.task, label.audience, purpose), kind=kind, category=category,
         names_category=draft.category is not None or makes_turn, policy=policy, source=source,
         label=label,
         confidence=source.default_confidence if draft.confidence is None else draft.confidence,
         importance=Importance(draft.importance), metadata=metadata,
-        triple=None if draft.triple is None else Triple(*draft.triple), session=session,
+        triple=_triple(draft, key), session=session,
         position=draft.position if makes_turn else None,
         valid_from=None if at is None else to_ms(at),
         valid_to=None if draft.valid_to is None else to_ms(draft.valid_to),
         utc_offset=offset or None,
         ttl_ms=None if draft.ttl_days is None else round(draft.ttl_days * DAY_MS),
         hash=content_hash(draft.content),
-        analysed=analysed_as(draft.content, draft.speaker, draft.key, draft.tags, category),
+        analysed=analysed_as(draft.content, draft.speaker, key, draft.tags, category),
         parents=parents,
     )  # fmt: skip
+
+
+def _triple(draft: Draft, key: str | None) -> Triple | None:
+    if draft.triple is None and key is not None and key in SEVERAL:
+        return Triple("user", SEVERAL[key], draft.content)
+    return None if draft.triple is None else Triple(*draft.triple)
 
 
 def draft_fields(candidate: Candidate) -> dict[str, Any]:

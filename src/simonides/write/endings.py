@@ -15,10 +15,11 @@ import numpy as np
 
 from simonides.capture.clauses import clauses_of
 from simonides.capture.commands import Kind, read_clause
-from simonides.capture.slots import PREDICATES, folded, is_for_now, slots_of
+from simonides.capture.slots import is_for_now, slots_of
 from simonides.core.outcome import EventType
+from simonides.core.policy import SEVERAL, STANDING, folded
 from simonides.core.record import Record, Trust
-from simonides.recall.index import STANDING, OwnerIndex, time_of
+from simonides.recall.index import OwnerIndex, time_of
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memory_row, record_of
 from simonides.storage.transaction import Transaction
@@ -158,10 +159,11 @@ def _end_facts(tx: Transaction, index: OwnerIndex, newer: Record, row: MemoryRow
     if newer.triple is None and not any(over):
         return
     ids = [id for key in ENDED_KEYS for id in index.by_key.get(key, ())]
-    for predicate in PREDICATES.values():
+    for predicate in SEVERAL.values():
         params = {"owner": tx.owner, "subject": "user", "predicate": predicate}
         ids += [memory_row(each)["id"] for each in tx.connection.rows(statements.SLOT, params)]
-    for id in dict.fromkeys([*ids, *index.in_categories(STANDING)]):
+    ids += [index.ids[at] for at in np.flatnonzero(index.of_categories(STANDING)).tolist()]
+    for id in dict.fromkeys(ids):
         old = tx.memory(id)
         if old is None or old["known_to"] is not None or time_of(old) > time_of(row):
             continue
@@ -180,11 +182,11 @@ def _ends_row(newer: Record, row: MemoryRow, over: Over) -> bool:
     mine = (older.place, older.speaker, older.trust) == (newer.place, newer.speaker, Trust.USER)
     if not mine or newer.id in older.parents:
         return False
-    if newer.triple is not None and newer.triple.predicate == PREDICATES["diet"]:
+    if newer.triple is not None and newer.triple.predicate == SEVERAL["diet"]:
         return _is_given_up(row, newer.triple.object.lower())
     if row["category"] in STANDING:
         return any(_lifts(each, older) for each in over.lifts)
-    if row["key"] not in ENDED_KEYS and row["predicate"] not in PREDICATES.values():
+    if row["key"] not in ENDED_KEYS and row["predicate"] not in SEVERAL.values():
         return False
     return any(
         row["key"] not in {folded(slot.key) for slot in slots_of(each)}
@@ -236,7 +238,7 @@ def _is_given_up(row: MemoryRow, diet: str) -> bool:
     over = {each for word in words for each in diets().get(word, "").split()}
     old = str(row["object"]).lower()
     return (
-        row["predicate"] == PREDICATES["diet"]
+        row["predicate"] == SEVERAL["diet"]
         and old != diet
         and not over.isdisjoint(re.findall(r"\w+", old))
     )

@@ -27,10 +27,10 @@ import numpy as np
 from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.errors import QuotaExceeded
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
-from simonides.core.policy import Eviction
+from simonides.core.policy import SEVERAL, STANDING, Eviction
 from simonides.core.record import Importance, Kind, Status, Trust, id_text
 from simonides.hygiene.contradiction import contradict, names_in
-from simonides.recall.index import KINDS, STANDING, Floats, Ints, OwnerIndex
+from simonides.recall.index import KINDS, Floats, Ints, OwnerIndex
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, memory_row, record_of
 from simonides.storage.transaction import Transaction
@@ -137,7 +137,8 @@ def _has_expired(turn: Turn, row: MemoryRow) -> bool:
 
 def _under_key(turn: Turn, commit: Commit) -> MemoryRow | None:
     candidate = commit.candidate
-    for id in tuple(turn.index.by_key.get(candidate.key or "", ())):
+    ids = () if candidate.key in SEVERAL else turn.index.by_key.get(candidate.key or "", ())
+    for id in tuple(ids):
         found = _in_force(turn, id, expired=True)
         if found is None or not _is_in_place(candidate, found):
             continue
@@ -183,7 +184,7 @@ def _is_meant(commit: Commit, old: MemoryRow, relation: str) -> bool:
 def _in_slot(turn: Turn, commit: Commit) -> list[MemoryRow]:
     """Return what is in force in the slot of a triple: same subject and predicate."""
     candidate, tx = commit.candidate, turn.tx
-    if candidate.triple is None or candidate.key is not None:
+    if candidate.triple is None or candidate.key not in (None, *SEVERAL):
         return []
     subject, predicate, _ = candidate.triple
     params = {"owner": tx.owner, "subject": subject, "predicate": predicate}
@@ -450,7 +451,8 @@ def make_room(tx: Transaction, index: OwnerIndex, candidate: Candidate) -> list[
         if spare <= 0:
             return []
         expired = index.column("until") <= tx.now
-        here &= expired | ~index.column("spared")
+        spared = [name for name, each in candidate.policy.categories.items() if each.spared]
+        here &= expired | ~(index.column("pinned") | index.of_categories(spared))
         # What this turn inserts does not give way to what it inserts next.
         here[index.rows_of(tx.inserted)] = False
         rows = np.flatnonzero(here)

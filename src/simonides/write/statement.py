@@ -14,11 +14,11 @@ from functools import cache, cached_property
 from itertools import islice
 
 from simonides.capture.clauses import clauses, sentences
-from simonides.capture.slots import SINGLE, folded, is_for_now, slots_of
+from simonides.capture.slots import is_for_now, slots_of
+from simonides.core.policy import SINGLE, STANDING, folded
 from simonides.core.record import Record
 from simonides.models.encoder import WEIGHTS
 from simonides.models.wordpiece import read_vocabulary
-from simonides.recall.index import STANDING
 from simonides.text.analyse import MONTHS, analyse, fold
 from simonides.text.changes import Cue, corrected, search, setting, strongest, wordings_in
 

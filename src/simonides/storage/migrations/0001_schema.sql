@@ -83,9 +83,10 @@ CREATE TABLE memories (
   UNIQUE (owner, root, version)
 ) {strict};
 
--- The last word on "one version in force under a key in a place".
+-- The last word on "one version in force under a key in a place"; some keys hold several objects.
 CREATE UNIQUE INDEX memories_key ON memories
-  (owner, key, COALESCE(task, ''), COALESCE(audience, ''), COALESCE(purpose, ''))
+  (owner, key, COALESCE(task, ''), COALESCE(audience, ''), COALESCE(purpose, ''),
+   COALESCE(object, ''))
   WHERE known_to IS NULL AND key IS NOT NULL;
 
 -- One turn at a place of a conversation.

@@ -1,0 +1,239 @@
+"""What bears on a question: what recall found, chosen, in order, marked, within budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from simonides.capture.clauses import clauses_of
+from simonides.capture.slots import is_for_now, was_for_then
+from simonides.core.clock import DAY_MS, to_ms
+from simonides.core.policy import DigestRules
+from simonides.core.record import SUMMARY, TURN, Record, Trust
+from simonides.core.results import DigestItem, Hit
+from simonides.core.scope import Principal
+from simonides.models.embedder import TokenCounter
+from simonides.prompt.lines import LINE_CHARS, Part, line_of
+from simonides.recall.changes import Changes
+from simonides.text.analyse import query_terms
+from simonides.text.changes import Cue, cue_of
+from simonides.text.statement import fingerprint
+from simonides.write.statement import is_whole
+
+Spans = tuple[tuple[int, int], ...]
+
+FEW = 2
+"""Terms of the words that taught a fact which its line may leave out; chosen."""
+
+PASSING_DAYS = 14
+"""Days after which what was said of "this week" or "for now" has passed; chosen."""
+
+OVERHEAD = 40
+"""Characters of a line's id, date and marks, about."""
+
+SHORT = 120
+"""Characters that a memory keeps, however many there are."""
+
+NEAR = timedelta(minutes=30)
+"""Most time between two turns of one line; chosen."""
+
+
+class Limits(NamedTuple):
+    """Budgets of a caller, within those of the policy.
+
+    Attributes:
+        items: Most memories; None means as many as fit.
+        chars: Most characters.
+        tokens: Most tokens, the core block apart.
+        count: Counts the tokens of a text.
+    """
+
+    items: int | None
+    chars: int | None
+    tokens: int | None
+    count: TokenCounter
+
+
+def found_part(
+    hits: Sequence[Hit],
+    changes: Changes,
+    shown: Mapping[str, Record | None],
+    who: Principal,
+    rules: DigestRules,
+    floor: float,
+    limits: Limits,
+    now: int,
+) -> Part:
+    """Return the lines of what bears on a question, the newer of what changed first.
+
+    Args:
+        hits: What recall found, best first.
+        changes: What has ended of it, and what may have.
+        shown: What the prompt shows already, by id; what these say is not said again.
+        who: The reader.
+        rules: Budgets and thresholds.
+        floor: Least relevance.
+        limits: The caller's budgets.
+        now: The time.
+    """
+    chosen, left = _passing(hits, floor, shown, rules)
+    newer = {id: r for id, r in changes.newer.items() if r.sensitivity in rules.sensitivities}
+    ordered = _newer_first(chosen, _of_change(chosen, changes.sure) | newer, shown.keys())
+    over = {hit.id for hit in ordered if _is_over(hit.record, who, now)}
+    room = max(rules.chars // max(len(ordered), 1) - OVERHEAD, SHORT)
+    items: list[DigestItem] = []
+    for run in _runs(ordered, {*changes.ended, *over}):
+        spans = changes.ended.get(run[0].id, ())
+        whole = run[0].id in over or bool(spans and is_whole(run[0].record, spans))
+        item = _item(run, min(room, LINE_CHARS), () if whole else spans, rules, is_over=whole)
+        if _fits([*items, item], rules, limits):
+            items.append(item)
+        else:
+            left += [(id, "budget") for id in item.ids]
+    return Part("found", items, [hit.record for hit in ordered], left)
+
+
+def _passing(
+    hits: Sequence[Hit], floor: float, shown: Mapping[str, Record | None], rules: DigestRules
+) -> tuple[list[Hit], list[tuple[str, str]]]:
+    """Return what may be shown, the most relevant first, and why the rest may not."""
+    best = max((hit.relevance for hit in hits), default=0.0)
+    told = {each for record in shown.values() if record is not None for each in _says(record)}
+    found = {hit.id for hit in hits}
+    chosen: list[Hit] = []
+    left: list[tuple[str, str]] = []
+    for hit in sorted(hits, key=lambda hit: -hit.relevance):
+        said = _says(hit.record)
+        # A turn says more than the fact that it taught, or the summary that quotes it.
+        is_quoted = hit.record.quote or hit.record.category == SUMMARY
+        if hit.id in shown:
+            continue
+        if said <= told or (is_quoted and found.intersection(hit.record.parents)):
+            left.append((hit.id, "repeated"))
+        elif hit.record.sensitivity not in rules.sensitivities:
+            left.append((hit.id, "sensitivity"))
+        elif best < rules.least or hit.relevance < floor:
+            left.append((hit.id, "below_floor"))
+        elif len(chosen) >= rules.lines:
+            left.append((hit.id, "budget"))
+        else:
+            chosen.append(hit)
+            told |= said
+    return chosen, left
+
+
+def _item(
+    run: Sequence[Hit], chars: int, earlier: Spans, rules: DigestRules, *, is_over: bool
+) -> DigestItem:
+    best = max(run, key=lambda hit: hit.relevance)
+    marks = run[0].record.warnings(run[0].at) if len(run) == 1 else ()
+    marks = (*marks, "earlier") if is_over else marks
+    records = [hit.record for hit in run]
+    return DigestItem(
+        ids=tuple(record.id for record in records), owner=records[0].owner,
+        part="relevant" if best.relevance >= rules.relevant else "possible", marks=marks,
+        earlier=earlier, score=best.score, relevance=best.relevance, chars=chars,
+        line=line_of(records, marks, chars, earlier),
+    )  # fmt: skip
+
+
+def _fits(items: Sequence[DigestItem], rules: DigestRules, limits: Limits) -> bool:
+    if limits.items is not None and sum(len(item.ids) for item in items) > limits.items:
+        return False
+    lines = [item.line for item in items]
+    if limits.tokens is not None and limits.count("\n".join(lines)) > limits.tokens:
+        return False
+    return sum(map(len, lines)) <= (rules.chars if limits.chars is None else limits.chars)
+
+
+def _says(record: Record) -> set[bytes]:
+    told = {*query_terms(f"{record.key} {record.content}".replace("_", " "))}
+    if record.key and len(set(query_terms(record.quote or "")) - told) > FEW:
+        return {fingerprint(record.content)}  # its line says less than the words that taught it
+    return {fingerprint(clause) for clause in clauses_of(record.quote or record.content)}
+
+
+def _is_over(record: Record, who: Principal, now: int) -> bool:
+    """Whether a turn held for its conversation or for some days only, and these have passed."""
+    if record.category != TURN or record.role != "user" or len(record.content) > LINE_CHARS:
+        return False
+    if was_for_then(record.content):
+        return record.session != who.conversation
+    days = (now - to_ms(record.said_at)) / DAY_MS
+    return days > PASSING_DAYS and is_for_now(record.content)
+
+
+def _of_change(hits: Sequence[Hit], sure: Set[str]) -> dict[str, Record]:
+    """Return for what surely bears on a question the last newer hit of its speaker that has words
+    of change: "I've moved to Monzo" stands before "I bank with Lloyds".
+    """
+    changed = [hit.record for hit in hits if cue_of(hit.record.content) >= Cue.CHANGES]
+    newer = {}
+    for hit in hits if changed else ():
+        same = [each for each in changed if _speaker(each) == _speaker(hit.record)]
+        last = max(same, key=lambda each: each.said_at, default=hit.record)
+        if hit.id in sure and last.said_at > hit.record.said_at:
+            newer[hit.id] = last
+    return newer
+
+
+def _speaker(record: Record) -> tuple[str, str | None]:
+    return record.owner, record.speaker or (record.role if record.role != "user" else None)
+
+
+def _newer_first(hits: Sequence[Hit], newer: Mapping[str, Record], shown: Set[str]) -> list[Hit]:
+    """Put before each memory the newer one that changes it, or may; that one is as relevant."""
+    found = {hit.id: hit for hit in hits}
+    order: dict[str, Hit] = {}
+    begun: set[str] = set()
+
+    def put(hit: Hit) -> None:
+        by = newer.get(hit.id)
+        begun.add(hit.id)
+        if by is not None and by.id not in shown and by.id not in begun - order.keys():
+            pulled = hit.model_copy(update={"record": by, "terms": ()})
+            first = order.get(by.id) or found.get(by.id) or pulled
+            relevance = max(first.relevance, hit.relevance)
+            put(first.model_copy(update={"relevance": relevance}))
+        order[hit.id] = hit
+
+    for hit in hits:
+        if hit.id not in order:
+            put(hit)
+    return list(order.values())
+
+
+def _runs(hits: Sequence[Hit], ended: Set[str]) -> list[list[Hit]]:
+    """Join turns that follow each other soon in a session, oldest first, at the rank of the best.
+
+    What has ended stands alone, after what ended it.
+    """
+    turns = [hit for hit in hits if hit.record.position is not None and hit.id not in ended]
+    at = {_position(hit.record): hit for hit in turns}
+    runs: list[list[Hit]] = []
+    done: set[str] = set()
+    for hit in hits:
+        if hit.id in done:
+            continue
+        run = [hit]
+        if hit.record.position is not None and hit.id not in ended:
+            for step in (-1, 1):
+                near = at.get(_position(hit.record, step))
+                if near and near.id not in done and _is_soon(near.record, hit.record):
+                    run.append(near)
+        done |= {each.id for each in run}
+        runs.append(sorted(run, key=lambda each: each.record.position or 0))
+    return runs
+
+
+def _is_soon(near: Record, record: Record) -> bool:
+    """Whether two turns were said on one day, and one soon after the other."""
+    one, other = near.said_at, record.said_at
+    return one.date() == other.date() and abs(one - other) <= NEAR
+
+
+def _position(record: Record, step: int = 0) -> tuple[Any, ...]:
+    at = (record.position or 0) + step
+    is_foreign = record.trust is Trust.EXTERNAL
+    return (record.owner, record.place, is_foreign, record.session, at)
