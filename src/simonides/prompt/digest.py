@@ -123,7 +123,7 @@ def _is_sum(about: str) -> bool:
 
 
 def profile(engine: Engine, who: Principal, *, receipt: bool = True) -> Digest:
-    """Return what is known of the user: all that always stands, then all facts under a key.
+    """Return what is known of the user: all that always stands, then facts by key, newest first.
 
     Args:
         engine: The store.
@@ -143,6 +143,7 @@ def profile(engine: Engine, who: Principal, *, receipt: bool = True) -> Digest:
         )
         if record.id not in block.by_id and record.sensitivity in policy.digest.sensitivities
     ]
+    named.sort(key=lambda each: each.said_at, reverse=True)
     facts = Part("found", [item_of(each, "relevant", LINE_CHARS) for each in named], named)
     return _told(engine, who, None, [block, facts], floor=0.0, is_kept=receipt)
 

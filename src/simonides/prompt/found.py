@@ -191,7 +191,7 @@ def _newer_first(hits: Sequence[Hit], newer: Mapping[str, Record], shown: Set[st
     def put(hit: Hit) -> None:
         by = newer.get(hit.id)
         begun.add(hit.id)
-        if by is not None and by.id not in shown and by.id not in begun - order.keys():
+        if by is not None and by.id not in shown and by.id not in begun:
             pulled = hit.model_copy(update={"record": by, "terms": ()})
             first = order.get(by.id) or found.get(by.id) or pulled
             relevance = max(first.relevance, hit.relevance)

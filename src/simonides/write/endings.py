@@ -60,7 +60,8 @@ def note(tx: Transaction, index: OwnerIndex, row: MemoryRow) -> None:
             _compare(tx, record, record_of(old), news)
     _end_facts(tx, index, record, row)
     if at < index.latest:
-        for new in _related(tx, index, row, statements_of(record), is_newer=True):
+        stated = statements_of(record, is_new=True)
+        for new in _related(tx, index, row, stated, is_newer=True):
             newer = record_of(new)
             _compare(tx, newer, record, statements_of(newer, is_new=True))
             is_current = tx.known(row["id"])["known_to"] is None

@@ -289,7 +289,8 @@ def _repeat(turn: Turn, commit: Commit, vector: Vector, old: MemoryRow) -> Outco
     more_trusted = trust > standing.trust.rank and candidate.confidence >= believed
     as_trusted = trust >= standing.trust.rank and candidate.confidence >= standing.confidence
     surer = as_trusted and candidate.confidence > standing.confidence
-    says_more = as_trusted and _says_more(succeeding(candidate, standing), old)
+    is_later = said_at(tx, candidate) > old["said_at"] and candidate.hash != old["hash"]
+    says_more = as_trusted and (is_later or _says_more(succeeding(candidate, standing), old))
     if candidate.source.is_correction or more_trusted or surer or says_more:
         return insert(turn, commit, vector, old, OutcomeKind.BUMPED)
     rules = candidate.policy.categories.get(old["category"], candidate.rules)
