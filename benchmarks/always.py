@@ -135,7 +135,8 @@ def mixes(rng: Random, data: Data, notes: Notes, trace: list[Any]) -> str:
     said = sum(int(figure) for line in more for figure in re.findall(r"\d+", line))
     notes.update({"statements given": len(given), "of these missing": missing})
     notes["mixes whose lines say how many are missing"] += said == missing
-    notes["mixes whose receipt says how many are missing"] += digest.receipt.hidden == missing
+    hidden = sum(digest.receipt.hidden.values())
+    notes["mixes whose receipt says how many are missing"] += hidden == missing
     wrong = [f"core lacks {each}" for each in must if not holding(each, lines)]
     return "; ".join(wrong + [f"task lacks {e}" for e in must if not holding(e, prompt)])
 

@@ -68,6 +68,61 @@ def test_prohibitions_may_exceed_the_budget_and_are_counted_beyond_their_bound(a
     assert len(lines(ana.profile(), "core")) == 30
 
 
+def test_each_rank_has_a_budget_of_its_own(ana, clock):
+    for n in range(15):
+        ana.remember(f"Never touch machine {n}", category="constraint")
+        ana.remember(f"Always greet guest {n}", category="rule")
+        clock.advance(days=1)
+    for n in range(8):
+        ana.remember(f"Locker {n} is blue", pinned=True)
+    for n in range(9):
+        ana.remember(f"nut {n}", key="allergy")
+    ana.remember("German", key="language")
+    ana.remember("Annie", key="nickname")
+    digest = ana.digest()
+    shown = lines(digest, "core")
+    assert sum("allergies" in line for line in shown) == 9
+    assert sum("Never touch" in line for line in shown) == 11
+    assert {"language = German", "preferred_name = Annie"} <= set(shown)
+    assert sum("Always greet" in line for line in shown) == 12
+    assert shown.index("Always greet guest 14") < shown.index("Always greet guest 3")
+    assert sum("Locker" in line for line in shown) == 6
+    hidden = {"prohibition": 4, "rule": 3, "pinned": 2}
+    assert digest.receipt.hidden == ana.status()["hidden"] == hidden
+    assert "(and 4 more prohibitions, 3 more standing rules, 2 more pinned memories" in digest.text
+    prompt = ana.task("Plan the week").prompt()
+    assert all(line in prompt for line in shown if "Never touch" not in line)
+
+
+def test_a_rule_needs_no_kind_and_a_category_of_the_operator_is_in_the_block(tmp_path):
+    path = tmp_path / "policy.yaml"
+    path.write_text("categories: {house: {directive: true}, aside: {directive: true, rank: none}}")
+    with simonides.testing.open(settings=simonides.Settings(policy=path)) as store:
+        memory = store.memory(user="ana")
+        assert memory.remember("Always sign off with a joke", category="rule").record.kind
+        memory.remember("Shoes stay at the door", category="house")
+        memory.remember("The attic is cold", category="aside")
+        shown = lines(memory.digest(), "core")
+        assert shown == ["Shoes stay at the door", "Always sign off with a joke"]
+
+
+def test_what_others_say_of_a_danger_is_not_in_the_block(ana):
+    ana.remember(Draft("penicillin", key="allergy", source="external"))
+    ana.remember(Draft("latex", key="allergy", source="agent_inferred"))
+    assert not lines(ana.digest(), "core")
+
+
+def test_keys_with_several_values_keep_all_and_others_the_last(ana):
+    ana.remember("metoprolol", key="medicine")
+    ana.remember("ramipril", key="medication")
+    ana.remember("Lisbon", key="timezone")
+    ana.remember("Berlin", key="time_zone")
+    shown = lines(ana.digest(), "core")
+    assert shown == ["medication = metoprolol", "medication = ramipril"]
+    assert ana.get("timezone").content == "Berlin"
+    assert ana.get("medicine").content == "ramipril"
+
+
 def test_budgets_hold_and_cut_the_same_way(ana):
     for n in range(40):
         ana.remember(f"The shelf {n} in the cellar holds jars of jam number {n}")

@@ -770,7 +770,10 @@ class AsyncMemory:
         return await self._threads.read(self._blocking.explain, which, query, scopes=scopes)
 
     async def status(self) -> dict[str, Any]:
-        """Return counts of this principal's memories, and what the store runs on."""
+        """Return counts of one's own memories, and what the store runs on.
+
+        ``hidden`` counts what the core block of a prompt has no room for.
+        """
         return await self._threads.read(self._blocking.status)
 
     async def correct(

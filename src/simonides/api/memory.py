@@ -17,9 +17,10 @@ from simonides.core.record import Draft, Record, id_text
 from simonides.core.results import AddReport, Conversation, Digest, Explanation, Hit, Page, Recall
 from simonides.core.scope import in_session
 from simonides.core.validation import text
+from simonides.prompt.core_block import status_of
 from simonides.prompt.digest import digest, profile
 from simonides.recall import lookup
-from simonides.recall.recall import explain, recall, status
+from simonides.recall.recall import explain, recall
 from simonides.sessions.add import add
 from simonides.tasks import loop
 from simonides.write.log import conversations
@@ -280,8 +281,11 @@ class Memory(Bound):
         return self._call(explain, which, query, scopes)
 
     def status(self) -> dict[str, Any]:
-        """Return counts of this principal's memories, and what the store runs on."""
-        return self._call(status)
+        """Return counts of one's own memories, and what the store runs on.
+
+        ``hidden`` counts what the core block of a prompt has no room for.
+        """
+        return self._call(status_of)
 
     def correct(
         self,

@@ -217,6 +217,19 @@ def policy_check(
     return {"valid": True, "version": memory.status()["policy"], "orgs": orgs, "tried": tried}
 
 
+@policy.command("show")
+def policy_show(
+    file: Annotated[Path | None, Argument(help="A policy file; without one, the built-in.")] = None,
+    org: Annotated[str | None, Option("--of", help="An organisation of the file.")] = None,
+) -> object:
+    """Show the rules in force: every category, its rank and lifetimes, limits, budgets."""
+    from simonides.core.policy import BUILT_IN
+    from simonides.core.policy_file import load
+
+    found = {} if file is None else load(file)
+    return found.get(org, found.get(None, BUILT_IN)).model_dump(mode="json")
+
+
 @db.command("init")
 def db_init(
     owner_url: Annotated[str, Argument(metavar="OWNER_URL", help="postgresql:// of the owner.")],

@@ -156,7 +156,7 @@ def explain(
 
 @app.command("status")
 def status(context: typer.Context) -> object:
-    """Print counts of this principal's memories, and what the store runs on."""
+    """Print counts of one's own memories, and what the store runs on."""
     return parts.memory(context).status(**parts.given(context))
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
+from simonides.core.engine import Engine
 from simonides.core.policy import MANNERS, Budget, Policy, Rank
 from simonides.core.record import Importance, Record, Trust
 from simonides.core.results import DigestItem
+from simonides.core.scope import Principal
 from simonides.prompt.lines import LINE_CHARS, Part, item_of
+from simonides.recall.recall import standing, status
 
 PINNED = "pinned"
 EVERYTHING = Budget(items=1_000, chars=1_000_000)
@@ -49,6 +53,12 @@ def core_block(records: Sequence[Record], policy: Policy, *, is_whole: bool = Fa
     block = Part("core", items, records, hidden=hidden)
     left = [each.id for name in budgets for each in groups[name] if each.id not in block.by_id]
     return block._replace(left_out=[(id, "budget") for id in left])
+
+
+def status_of(engine: Engine, who: Principal) -> dict[str, Any]:
+    """Return counts, what the store runs on, and what the core block has no room for."""
+    policy = engine.policies.for_org(who.home.org)
+    return {**status(engine, who), "hidden": core_block(standing(engine, who), policy).hidden}
 
 
 def is_hard(record: Record, policy: Policy) -> bool:

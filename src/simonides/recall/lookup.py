@@ -183,7 +183,7 @@ def _named(
             cells = connection.rows(statements.BY_KEY, params)
         records = [record_of(memory_row(row)) for row in cells]
         # The task's own comes before its user's; of several values the last.
-        records.sort(key=lambda r: r.said_at, reverse=True)
+        records.sort(key=lambda r: (r.said_at, r.id), reverse=True)
         records.sort(key=lambda r: (r.task != who.home.task, r.audience is None, r.purpose is None))
         for record in records:
             if set(exclusions(who, record, [each], now)) <= {record.status.value}:
