@@ -71,7 +71,7 @@ def note(tx: Transaction, index: OwnerIndex, row: MemoryRow) -> None:
 
 def _is_news(statement: Statement) -> bool:
     keyed = statement.record.key is not None
-    return statement.changes or keyed or bool(statement.slots or statement.head)
+    return statement.changes or keyed or bool(statement.slots or statement.head or statement.frame)
 
 
 # -- clauses ---------------------------------------------------------------------------------------

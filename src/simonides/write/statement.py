@@ -52,6 +52,7 @@ _CUES = {Cue.NONE: 0.0, Cue.HINTS: 1.6, Cue.CHANGES: 0.7, Cue.ENDS: 2.0}
 
 _GENERIC = frozenset(analyse(f"{setting('generic')} {' '.join(MONTHS)}"))
 _VALUE = re.compile(setting("value"))
+_FIGURE = re.compile(setting("figure"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +113,12 @@ class Statement:
         """What it is about, as in "my favourite colour is"; or empty."""
         found = search("head", self.text)
         return found[1].lower() if found else ""
+
+    @cached_property
+    def frame(self) -> str:
+        """Its words around its one figure: "my team has # people"; empty for none or several."""
+        frame, count = _FIGURE.subn("#", self.text.lower().rstrip(".! "))
+        return frame if count == 1 and self.states else ""
 
     @cached_property
     def states(self) -> bool:
@@ -199,7 +206,7 @@ def probability(new: Statement, old: Statement) -> float:
     alike = shared / (math.sqrt(mine * theirs) or 1.0)
     if new.cue is not Cue.ENDS and new.values == old.values and alike >= SAME:
         return 0.0  # it says the same again
-    if _same_key(new, old) or _recants(new, old):
+    if _same_key(new, old) or _recants(new, old) or _same_frame(new, old):
         return 1.0
     if _corrects(new, old):
         numbers = [any(map(str.isdigit, "".join(each.values))) for each in (new, old)]
@@ -219,6 +226,7 @@ def probability(new: Statement, old: Statement) -> float:
 def _may_be_one(new: Statement, old: Statement) -> bool:
     """Whether two statements name one thing, and the newer may end the older: by words alone."""
     named = _same_key(new, old) or _corrects(new, old) or _recants(new, old)
+    named = named or _same_frame(new, old)
     if not named:
         says = old.states and (len(old.text.split()) > 2 or bool(old.slots))
         # Two endings are of two things.
@@ -266,6 +274,12 @@ def _same_key(new: Statement, old: Statement) -> bool:
         if key in SINGLE and key in new.slots
     ]
     return any(mine not in theirs and theirs not in mine for mine, theirs in values)
+
+
+def _same_frame(new: Statement, old: Statement) -> bool:
+    """Whether two statements differ in one figure only."""
+    differ = new.text.lower().rstrip(".! ") != old.text.lower().rstrip(".! ")
+    return differ and bool(new.frame) and new.frame == old.frame
 
 
 def _recants(new: Statement, old: Statement) -> bool:
