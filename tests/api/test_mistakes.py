@@ -121,7 +121,7 @@ MISTAKES = [
     ("memory.get(outcome)", "InvalidInput", "outcome", "pass outcome.record"),
     ("memory.forget(outcome)", "InvalidInput", "outcome", "pass outcome.record"),
     ("memory.get(5)", "InvalidInput", "which", "a key, an id, a record or a hit, not int"),
-    ("memory.forget('ctiy')", "NotFound", "'ctiy'", "'city'"),
+    ("memory.forget('locatoin')", "NotFound", "'locatoin'", "'location'"),
     ("memory.correct('city')", "InvalidInput", "content", "pinned, importance or expires"),
     ("memory.correct('city', expires='nver')", "InvalidInput", "expires: 'nver'", "ISO 8601"),
     ("memory.promote('city', 'team')", "InvalidInput", "'team'", "is no scope"),

@@ -139,8 +139,8 @@ def test_wrong_arguments_get_a_reply_that_says_what_to_do(ana, arguments, says):
 
 def test_a_missing_memory_is_named_in_the_reply(ana):
     ana.remember("Ana lives in Berlin", key="city")
-    reply = ana.tools().call("forget_memory", {"which": "citty"})
-    assert "did you mean 'city'?" in reply.text
+    reply = ana.tools().call("forget_memory", {"which": "locatoin"})
+    assert "did you mean 'location'?" in reply.text
 
 
 def test_unknown_names_raise_with_the_nearest(ana):

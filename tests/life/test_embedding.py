@@ -32,7 +32,7 @@ def opened(request, tmp_path, new_place):
         open_store = new_place("file", tmp_path / "memory.db")
     ana = open_store().memory(user="ana", org="acme")
     ana.remember("The doctor forbade peanuts", tags=["health"])
-    ana.remember("Lisbon", key="home_city")
+    ana.remember("Lisbon", key="home_town")
     ana.add("We adopted a kitten last week.")
     embedder = Reversed()
     store = open_store(embedder=embedder)
@@ -57,7 +57,7 @@ def test_the_same_text_is_embedded_again(opened):
     embedder.texts.clear()
     store.flush()
     assert sorted(embedder.texts) == [
-        "Lisbon home city", "The doctor forbade peanuts health", "We adopted a kitten last week.",
+        "Lisbon home town", "The doctor forbade peanuts health", "We adopted a kitten last week.",
     ]  # fmt: skip
 
 

@@ -129,9 +129,9 @@ def test_the_state_of_memory_is_newest_first_with_the_days_left(store, ana, cloc
     agent = store.agent(ana, model=ScriptedModel(LEARNED, LEARNED, PLAN, ANSWER))
     agent.run(FIRST)
     clock.advance(days=1, hours=12)
-    ana.remember("Europe/Berlin", key="timezone")
+    ana.remember("Europe/Berlin", key="time_zone")
     state = agent.run(FIRST, SECOND).memory_state
-    assert {each.key for each in state} == {*KEYS, "timezone"}
+    assert {each.key for each in state} == {*KEYS, "time_zone"}
     assert {each.ttl_left_days for each in state if each.key in KEYS} == {180.0}
     clock.advance(days=1, hours=12)
     state = store.agent(ana, model=ScriptedModel({"items": []})).run("Hello").memory_state

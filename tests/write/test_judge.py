@@ -27,7 +27,7 @@ def judged(draft, *, by_model=True, **who):
         (Draft("42", key="shoe_size"), {}, "key_not_allowed_policy:shoe_size"),
         (Draft("blue", key="tone"), {"task": "t1"}, "scope_denied_execution:task"),
         (Draft("x", category="reasoning"), {}, "category_not_admitted:reasoning"),
-        (Draft("x", category="rule"), {}, "kind_not_in_category:semantic"),
+        (Draft("x", category="event", kind="procedural"), {}, "kind_not_in_category:procedural"),
         (Draft("x", category="insight"), {}, "source_not_in_category:user_stated"),
         (Draft("x", category="constraint", source="external"), {}, "external_directive"),
         (Draft("x", source="agent_inferred", confidence=0.4), {}, "below_confidence_floor"),

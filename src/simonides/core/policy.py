@@ -210,7 +210,7 @@ _OTHER_NAMES: Mapping[str, str] = {
         "medication": "medicine medications medicines", "name": "full_name user_name",
         "preferred_name": "nickname", "relationship": "marital_status relationship_status",
         "response_style": "length response_length verbosity",
-        "role": "job job_title occupation profession", "speaks": "languages",
+        "role": "job_title occupation profession", "speaks": "languages",
         "time_zone": "timezone",
     }.items()
     for other in others.split()
