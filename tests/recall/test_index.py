@@ -32,7 +32,7 @@ def entry(number: int, words: list[str], session: str = "", position: int = 0) -
         "scale": float(scale[0]),
         "token_ids": np.array(sorted({WORDS.index(w) for w in words}), "<u2").tobytes(),
         "session": session or None,
-        "position": position if session else None, "created_at": number * 1000,
+        "position": position if session else None, "said_at": number * 1000,
         "updated_at": number * 1000, "importance": "normal", "confidence": 1.0, "status": "active",
     }  # fmt: skip
 

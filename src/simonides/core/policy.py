@@ -230,8 +230,11 @@ def canonical(key: str) -> str:
 
 
 def category_of_key(key: str | None) -> str | None:
-    """Return the category of what a known key holds, where that stands in every prompt."""
-    return "manner" if key in MANNERS else "danger" if key in DANGERS else None
+    """Return the category of what a known key holds; None for another key."""
+    if key in MANNERS:
+        return "manner"
+    known = "entity_fact" if key in SINGLE or key in SEVERAL else None
+    return "danger" if key in DANGERS else known
 
 
 # Keys that a model may propose, each with the category of its facts. Chosen: what people tell

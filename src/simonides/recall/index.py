@@ -64,11 +64,6 @@ def _is_turn(row: MemoryRow) -> bool:
     return bool(row["category"] == TURN and row["position"] is not None)
 
 
-def time_of(row: MemoryRow) -> int:
-    """Return since when a row is true in the world, or when it was stored."""
-    return int(row["created_at"] if row["valid_from"] is None else row["valid_from"])
-
-
 def _session(row: MemoryRow) -> str:
     """Return the conversation of a row; a memory that is no turn is a session of its own."""
     return (row["session"] if _is_turn(row) else None) or f"\0{row['id'].hex()}"
@@ -269,7 +264,7 @@ class OwnerIndex:
             if row["key"] is not None:
                 self.by_key.setdefault(row["key"], []).append(id)
             self.without_vector += not self._has_vector(row)
-            self.latest = max(self.latest, time_of(row))
+            self.latest = max(self.latest, row["said_at"])
         self._waiting |= added
         self.revision += 1
         self.is_whole = True
@@ -322,7 +317,7 @@ class OwnerIndex:
         has_vector, pinned = self._has_vector(row), bool(row["pinned"])
         ends = [each for each in (row["hard_expires_at"], row["valid_to"]) if each is not None]
         soft = row["soft_expires_at"]
-        at = time_of(row)
+        at = row["said_at"]
         return (
             True, len(terms), len(counts),
             at, (at + (row["utc_offset"] or 0) * MINUTE_MS) // DAY_MS,

@@ -227,7 +227,7 @@ INDEXED = tuple(
     """
     id kind category source key fingerprint task audience purpose terms marks vector scale token_ids
     embedder speaker role session position importance confidence status pinned created_at updated_at
-    valid_from valid_to soft_expires_at hard_expires_at known_to utc_offset
+    valid_to soft_expires_at hard_expires_at known_to said_at utc_offset
     """.split()
 )
 _INDEXED = f"SELECT {', '.join(INDEXED)} FROM memories WHERE owner = :owner"

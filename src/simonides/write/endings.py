@@ -19,7 +19,7 @@ from simonides.capture.slots import is_for_now, slots_of
 from simonides.core.outcome import EventType
 from simonides.core.policy import SEVERAL, STANDING, folded
 from simonides.core.record import Record, Trust
-from simonides.recall.index import OwnerIndex, time_of
+from simonides.recall.index import OwnerIndex
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memory_row, record_of
 from simonides.storage.transaction import Transaction
@@ -53,10 +53,11 @@ def note(tx: Transaction, index: OwnerIndex, row: MemoryRow) -> None:
     """
     if row["trust"] != Trust.USER or row["role"] not in (None, "user"):
         return
-    record, at = record_of(row), time_of(row)
+    record, at = record_of(row), row["said_at"]
     news = [each for each in statements_of(record, is_new=True) if _is_news(each)]
     if news:
-        for old in _related(tx, index, row, news, is_newer=False):
+        words = [*news, *_replaced(tx, row)]
+        for old in _related(tx, index, row, words, is_newer=False):
             _compare(tx, record, record_of(old), news)
     _end_facts(tx, index, record, row)
     if at < index.latest:
@@ -67,6 +68,15 @@ def note(tx: Transaction, index: OwnerIndex, row: MemoryRow) -> None:
             is_current = tx.known(row["id"])["known_to"] is None
             if is_current and _ends_row(newer, row, _over(newer)):
                 _end(tx, row, new)
+
+
+def _replaced(tx: Transaction, row: MemoryRow) -> list[Statement]:
+    """Return the values that a fact has replaced: who says them, says what is over."""
+    if row["version"] == 1:
+        return []
+    params = {"owner": tx.owner, "root": row["root"]}
+    found = [memory_row(cells) for cells in tx.connection.rows(statements.HISTORY, params)]
+    return [Statement(each["content"], record_of(each)) for each in found]
 
 
 def _is_news(statement: Statement) -> bool:
@@ -87,7 +97,7 @@ def _related(
 ) -> Iterator[MemoryRow]:
     """Yield what is older than a row, or newer, and of its speaker: what shares rare words first.
 
-    Also what the same conversation says shortly before, or after.
+    Also what the same conversation says shortly before, or after, and newer facts of its keys.
     """
     index.settle()
     worth = {term: each.worth[term] for each in stated for term in each.worth}
@@ -98,6 +108,8 @@ def _related(
     speaker, steps = index.column("speaker"), index.column("position") - (row["position"] or 0)
     soon = (index.column("session") == index.column("session")[place]) & (np.abs(steps) <= SOON)
     shared[soon] += LEAST_RELATED
+    for key in {key for each in stated for key in each.slots} if is_newer else ():
+        shared[index.rows_of(index.by_key.get(key, ()))] += LEAST_RELATED
     own = [index.speakers[name] for name in ("", "user") if name in index.speakers]
     others = own if speaker[place] in own else [speaker[place]]
     near = index.column("live") & (shared >= LEAST_RELATED) & np.isin(speaker, others)
@@ -166,7 +178,7 @@ def _end_facts(tx: Transaction, index: OwnerIndex, newer: Record, row: MemoryRow
     ids += [index.ids[at] for at in np.flatnonzero(index.of_categories(STANDING)).tolist()]
     for id in dict.fromkeys(ids):
         old = tx.memory(id)
-        if old is None or old["known_to"] is not None or time_of(old) > time_of(row):
+        if old is None or old["known_to"] is not None or old["said_at"] > row["said_at"]:
             continue
         if _ends_row(newer, old, over):
             _end(tx, old, row)

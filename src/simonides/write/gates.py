@@ -289,14 +289,17 @@ def _repeat(turn: Turn, commit: Commit, vector: Vector, old: MemoryRow) -> Outco
     more_trusted = trust > standing.trust.rank and candidate.confidence >= believed
     as_trusted = trust >= standing.trust.rank and candidate.confidence >= standing.confidence
     surer = as_trusted and candidate.confidence > standing.confidence
-    is_later = said_at(tx, candidate) > old["said_at"] and candidate.hash != old["hash"]
-    says_more = as_trusted and (is_later or _says_more(succeeding(candidate, standing), old))
+    said, is_said = said_at(tx, candidate), candidate.draft.quote is not None
+    is_other = candidate.hash != old["hash"] or is_said != (old["quote"] is not None)
+    is_other = is_other and said > old["said_at"]  # the later words stand
+    is_other |= said >= old["said_at"] and _says_more(succeeding(candidate, standing), old)
+    says_more = as_trusted and is_other
     if candidate.source.is_correction or more_trusted or surer or says_more:
         return insert(turn, commit, vector, old, OutcomeKind.BUMPED)
     rules = candidate.policy.categories.get(old["category"], candidate.rules)
     cells: dict[str, Any] = renewed(old, rules, tx.now)
-    if said_at(tx, candidate) > old["said_at"]:
-        cells |= {"said_at": said_at(tx, candidate), "utc_offset": candidate.utc_offset}
+    if said > old["said_at"]:
+        cells |= {"said_at": said, "utc_offset": candidate.utc_offset}
     independent = candidate.source is not standing.source and trust >= Trust.TOOL.rank
     if independent:
         cells["verified_at"] = tx.now
