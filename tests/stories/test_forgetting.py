@@ -138,3 +138,15 @@ def test_an_agent_cannot_teach_a_redacted_clause_again(ana):
     again = ana.remember(Draft("I live in Porto.", source="agent_inferred"))
     assert again.reasons == ("tombstoned",)
     assert ana.add("I live in Porto.").kept == 1
+
+
+def test_a_fact_said_twice_outlives_one_of_its_turns(store, clock):
+    memory = store.memory(user="ana", session="s")
+    memory.add("I'm allergic to walnuts.")
+    clock.advance(days=1)
+    memory.add("Mind you, I'm allergic to walnuts.")
+    said = [each for each in memory.list() if each.category == "turn"]
+    memory.forget(said[0])
+    assert "walnuts" in memory.digest("hello").text
+    memory.forget(said[-1])
+    assert "walnuts" not in memory.digest("hello").text

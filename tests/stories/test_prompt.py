@@ -121,6 +121,8 @@ def test_keys_with_several_values_keep_all_and_others_the_last(ana):
     assert shown == ["medication = metoprolol", "medication = ramipril"]
     assert ana.get("timezone").content == "Berlin"
     assert ana.get("medicine").content == "ramipril"
+    ana.correct(ana.get("medicine"), "metoprolol")
+    assert lines(ana.digest(), "core") == ["medication = metoprolol"]
 
 
 def test_budgets_hold_and_cut_the_same_way(ana):

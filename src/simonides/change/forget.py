@@ -143,6 +143,11 @@ def _forget_derived(
         rows = versions(tx.connection, tx.owner, child)
         derived = [row for row in rows if ids.intersection(json.loads(row["parents"] or "[]"))]
         events += forget_rows(tx, derived, done)
+        gone = {row["id"]: row["hash"] for row in derived}
+        last = tx.latest(child)
+        if last is not None and last["known_to"] and gone.get(last["ended_by"]) == last["hash"]:
+            back = changed_version(tx, last)  # it was said before, too
+            events.append(tx.insert(back, EventType.CREATED, "said_before"))
     return events
 
 

@@ -269,6 +269,12 @@ class OwnerIndex:
         self.revision += 1
         self.is_whole = True
 
+    def lacking(self, rows: Iterable[MemoryRow]) -> list[MemoryRow]:
+        """Return those rows in force that it does not hold."""
+        current = (row for row in rows if row["known_to"] is None)
+        known = (self.row_of, self._waiting)
+        return [row for row in current if not any(row["id"] in each for each in known)]
+
     def _has_vector(self, row: MemoryRow) -> bool:
         return row["vector"] is not None and row["embedder"] == self.embedder
 

@@ -372,7 +372,7 @@ def best_first(
         least = np.partition(order_by[rows], len(rows) - limit)[len(rows) - limit]
         rows = rows[order_by[rows] >= least]
     ids = (view.column("id_low")[rows], view.column("id_high")[rows])
-    newest = -view.column("updated")[rows]
+    newest = -view.column("time")[rows]
     return rows[np.lexsort((*ids, newest, -then_by[rows], -order_by[rows]))][:limit]
 
 

@@ -289,8 +289,8 @@ def _repeat(turn: Turn, commit: Commit, vector: Vector, old: MemoryRow) -> Outco
     more_trusted = trust > standing.trust.rank and candidate.confidence >= believed
     as_trusted = trust >= standing.trust.rank and candidate.confidence >= standing.confidence
     surer = as_trusted and candidate.confidence > standing.confidence
-    said, is_said = said_at(tx, candidate), candidate.draft.quote is not None
-    is_other = candidate.hash != old["hash"] or is_said != (old["quote"] is not None)
+    said, parents = said_at(tx, candidate), tuple(each.id for each in candidate.parents)
+    is_other = (candidate.hash, parents) != (old["hash"], standing.parents)
     is_other = is_other and said > old["said_at"]  # the later words stand
     is_other |= said >= old["said_at"] and _says_more(succeeding(candidate, standing), old)
     says_more = as_trusted and is_other
@@ -398,7 +398,8 @@ def insert(
     type = EventType.CREATED
     if before is not None:
         type = EventType.BUMPED if kind is OutcomeKind.BUMPED else EventType.SUPERSEDED
-        made.append(tx.end(before, "superseded", type, by=row["id"]))
+        for same in (before, *_with_object(turn, row, before)):
+            made.append(tx.end(same, "superseded", type, by=row["id"]))
         if before["status"] == Status.REVIEW and kind is OutcomeKind.BUMPED:
             row["status"] = before["status"]  # said again, which decides nothing
         elif before["status"] == Status.REVIEW:
@@ -415,6 +416,15 @@ def insert(
         note_taught(tx, before, row)
     note(tx, turn.index, row)
     return _outcome(kind, tx.known(row["id"]), commit, made)
+
+
+def _with_object(turn: Turn, row: MemoryRow, before: MemoryRow) -> list[MemoryRow]:
+    """Return what states under a key of several values what a version of another memory states."""
+    ids = turn.index.by_key.get(row["key"] or "", ()) if row["key"] in SEVERAL else ()
+    found = [each for id in ids if (each := _in_force(turn, id, expired=True)) is not None]
+    names = ("object", "task", "audience", "purpose")
+    same = [each for each in found if all(each[name] == row[name] for name in names)]
+    return [each for each in same if each["id"] != before["id"]]
 
 
 def refused(tx: Transaction, drop: Drop) -> Outcome:

@@ -189,6 +189,7 @@ def owner_turn(engine: Engine, owner: str, actor: str) -> Iterator[tuple[Transac
             index.is_changing = True
             yield tx, index
             tx.flush()
+            index.add(index.lacking(tx.inserted.values()))
             index.is_changing = False
     except BaseException:  # also after an interrupt it may hold what was never committed
         engine.indexes.drop(owner)
