@@ -254,6 +254,7 @@ NOTE_ENDING = """
 INSERT INTO endings (owner, older, newer, start, stop, at)
 VALUES (:owner, :older, :newer, :start, :stop, :at) ON CONFLICT DO NOTHING"""
 FORGET_ENDED = "DELETE FROM endings WHERE owner = :owner AND older = :id"
+FORGET_ENDING = f"{FORGET_ENDED} AND newer = :root"
 FORGET_ENDINGS = "DELETE FROM endings WHERE owner = :owner AND newer = :root"
 
 

@@ -17,7 +17,7 @@ from simonides.capture.clauses import clauses_of
 from simonides.capture.commands import Kind, read_clause
 from simonides.capture.slots import is_for_now, slots_of
 from simonides.core.outcome import EventType
-from simonides.core.policy import SEVERAL, STANDING, folded
+from simonides.core.policy import SEVERAL, SINGLE, STANDING, folded
 from simonides.core.record import Record, Trust
 from simonides.recall.index import OwnerIndex
 from simonides.storage import statements
@@ -59,10 +59,14 @@ def note(tx: Transaction, index: OwnerIndex, row: MemoryRow) -> None:
         words = [*news, *_replaced(tx, row)]
         for old in _related(tx, index, row, words, is_newer=False):
             _compare(tx, record, record_of(old), news)
+            if any(_agree(each, record) for each in statements_of(record_of(old))):
+                params = {"owner": tx.owner, "id": old["id"], "root": row["root"]}
+                tx.connection.run(statements.FORGET_ENDING, params)  # A, then B, then A again
     _end_facts(tx, index, record, row)
     if at < index.latest:
         stated = statements_of(record, is_new=True)
-        for new in _related(tx, index, row, stated, is_newer=True):
+        found = _related(tx, index, row, stated, is_newer=True)
+        for new in sorted(found, key=lambda each: each["said_at"]):
             newer = record_of(new)
             _compare(tx, newer, record, statements_of(newer, is_new=True))
             is_current = tx.known(row["id"])["known_to"] is None
@@ -138,6 +142,12 @@ def _compare(tx: Transaction, newer: Record, older: Record, news: Sequence[State
             ended.setdefault(old, ended[before])
     for old in ended:
         _keep(tx, older.id, newer.root, old.span)
+
+
+def _agree(old: Statement, fact: Record) -> bool:
+    """Whether a statement gives a key the value that a fact has."""
+    value = old.slots.get(fact.key or "") if fact.key in SINGLE else None
+    return value is not None and value.casefold() == fact.content.casefold()
 
 
 def _moment(record: Record) -> tuple[float, str]:
