@@ -21,6 +21,7 @@ def test_every_language_names_the_same_values(language: str) -> None:
     ("said", "key", "value"),
     [
         ("Go back to English please", "language", "English"),
+        ("Answer in French, not in English", "language", "French"),
         ("Bitte sprich Französisch mit mir", "language", "French"),
         ("A partir de ahora respuestas breves", "response_style", "short (breves)"),
         ("Je préfère des réponses détaillées", "response_style", "long (détaillées)"),

@@ -30,7 +30,8 @@ ORDERS = {
     "From now on write in English, keep it brief and reach me by SMS.": {
         "language": "English", "response_style": "short (brief)", "update_channel": "SMS"},
     "From now on, use metric units, answer briefly, and never mention prices.": {
-        "units": "metric", "response_style": "briefly", "constraint": "never mention prices."},
+        "units": "metric", "response_style": "short (briefly)",
+        "constraint": "never mention prices."},
     "From now on be brief and don't use emojis.": {
         "response_style": "short (brief)", "constraint": "don't use emojis."},
     "In future, answer in German, keep it short and call me Max.": {

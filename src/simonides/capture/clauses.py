@@ -27,7 +27,8 @@ _SIGN = (
     "\u2900-\u297f\u2b00-\u2bff\ufe0f\ufeff\U0001f000-\U0001faff]"
 )
 _BULLET = re.compile(
-    rf"\A(?:\s*(?:{_SIGN}+|(?:[-*–#]{{1,6}}|\(?\d{{1,2}}[.)]|[a-zA-Z]\)|\[[ xX✓✔]?\])\s))+\s*"
+    rf"\A(?:\s*(?:{_SIGN}+|\d\ufe0f?\u20e3"
+    rf"|(?:[-*–#]{{1,6}}|\(?\d{{1,2}}[.)]|[a-zA-Z]\)|\[[ xX✓✔]?\])\s))+\s*"
 )
 _NEVER_LAST = frozenset(
     "dr mr mrs ms prof sra dra srta vs e.g i.e approx dept z.b d.h bzw evtl ggf p.ex mme mlle p.ej"

@@ -34,9 +34,14 @@ def _found(language: Wordings, clause: str, *, is_rule: bool) -> dict[str, str]:
     if not (is_rule or address.search(text)):
         return {}
     found: dict[str, str] = {}
+    negations = [each.end() for each in language.setting("negation").finditer(text)]
     rest = text
     for key, name, pattern in values:
         if match := pattern.search(text):
+            start = match.start()
+            if any(at <= start and not text[at:start].strip() for at in negations):
+                rest = rest.replace(text[:start].split()[-1] + " " + match[0], " ")
+                continue  # "in French, not in English"
             if key in found:
                 return {}
             word = clause[slice(*match.span("value"))]

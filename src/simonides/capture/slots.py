@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from simonides.capture.manner import wishes
-from simonides.capture.wordings import Wordings, heard, load, spoken, words_of
+from simonides.capture.wordings import LINKS, Wordings, heard, load, spoken, words_of
 from simonides.core.policy import DANGERS, SEVERAL, category_of_key, folded
 
 
@@ -41,7 +41,7 @@ def slots_of(clause: str) -> list[Slot]:
         *wished.items(),
     ):
         slots.setdefault(key, value.strip(" .,;!\"'"))
-    return [Slot(key, value) for key, value in slots.items() if value]
+    return [Slot(key, value) for key, value in slots.items() if value and value not in LINKS]
 
 
 def manner_of(rule: str) -> list[Slot]:

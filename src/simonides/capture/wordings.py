@@ -37,7 +37,7 @@ _LOOSE = {r"\b": "", r"\w": r"[\pL\pN_]", r"\W": r"[^\pL\pN_]", r"\d": r"\pN"}
 
 _UNSEEN = re.compile(
     "[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe0e\ufe0f\ufeff]"
-    r"|\*+(?=\w[^*]{0,60}\w\*+,?\s\w)|(?<=\w)\*+(?=,?\s\w)"
+    r"|(?:\*+|__)(?=\w[^*_]{0,60}\w(?:\*+|__),?\s\w)|(?<=\w)(?:\*+|__)(?=,?\s\w)"
 )
 """What readers do not see: characters without width, and emphasis within a sentence."""
 
@@ -180,7 +180,7 @@ def plain(text: str) -> str:
 def heard(clause: str) -> tuple[str, str, frozenset[str]]:
     """Return what is read of a clause: its text in one line, the same plain, and its words."""
     clause = clause[:MOST_CHARS]
-    if not clause.isascii() or "*" in clause:
+    if not clause.isascii() or "*" in clause or "__" in clause:
         clause = _UNSEEN.sub("", clause)
     clause = " ".join(clause.split())
     text = plain(clause)

@@ -155,10 +155,10 @@ def _understand(piece: Piece, most: int) -> int:
         if whole.kind in _LASTING and all(each.kind is Kind.SAYS for each in readings):
             # No part is the rule: "I hate surprises, plan none".
             _read(piece, sentence, whole, "")
-        lasting = [each for each in readings if each.kind in _LASTING]
         for clause, reading, last in zip(parts, readings, [before, *parts], strict=False):
             if reading.kind in _LASTING and not is_whole(clause):
-                if len(lasting) > 1 or clause == sentence or not is_whole(sentence):
+                others = [each for each in parts if each != clause]
+                if not is_whole(sentence) or not others or any(map(slots_of, others)):
                     continue  # the turn holds the fragment
                 clause = sentence
             _read(piece, clause, reading, last)
