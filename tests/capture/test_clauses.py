@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -16,6 +17,8 @@ SENTENCES = [
     '"I quit."| She laughed (a lot.)| I did not.',
     "I moved to Leeds 😀🎉| It is great.| I love 🍕 and 🍣",
     "- I am vegan\n|* I live in Leeds\n|1. I like tea\n|2) My dog is Rex",
+    "Never book\na window seat\n|Never fly on\na Sunday",
+    "no emojis\n|never use jargon\n|Rules:\n|✅ always ask\n|[x] never lie\n|a) be brief",
     "See example.com or a.b.c for v1.2.| Thanks",
     "Ich ziehe am 3. Mai um.| Das kostet z. B. 5 Euro.| Dr. Kern hilft.",
     "Tengo 3 gatos.| ¿Y tú?| ¡Vivo en Lima!",
@@ -46,15 +49,16 @@ CLAUSES = [
     "Я живу в Туле|, а |я работаю в Москве.",
     "我住在北京|，但|我在天津工作。",
     "I cook and clean.",
+    "Always sign as Hale - only in this mail",
+    "In this conversation, call me Captain",
 ]
 
 
 @pytest.mark.parametrize("case", SENTENCES)
 def test_sentences_end_where_a_reader_ends_them(case: str) -> None:
     found = sentences(case.replace("|", ""))
-    bullets = ("- ", "* ", "1. ", "2) ")
-    expected = [part.strip() for part in case.split("|")]
-    assert found == [part[2:].strip() if part.startswith(bullets) else part for part in expected]
+    bullets = re.compile(r"(?:[-*✅]|1\.|2\)|a\)|\[x\]) ")
+    assert found == [bullets.sub("", part.strip(), count=1) for part in case.split("|")]
 
 
 @pytest.mark.parametrize("case", CLAUSES)

@@ -28,13 +28,14 @@ def test_a_rule_is_kept_with_its_condition(said, rule):
 
 ORDERS = {
     "From now on write in English, keep it brief and reach me by SMS.": {
-        "language": "English", "rule": "keep it brief", "update_channel": "SMS"},
+        "language": "English", "response_style": "short (brief)", "update_channel": "SMS"},
     "From now on, use metric units, answer briefly, and never mention prices.": {
-        "units": "metric", "response_style": "briefly", "constraint": "never mention prices."},
+        "units": "metric", "response_style": "short (briefly)",
+        "constraint": "never mention prices."},
     "From now on be brief and don't use emojis.": {
-        "rule": "From now on be brief", "constraint": "don't use emojis."},
+        "response_style": "short (brief)", "constraint": "don't use emojis."},
     "In future, answer in German, keep it short and call me Max.": {
-        "language": "German", "rule": "keep it short", "preferred_name": "Max"},
+        "language": "German", "response_style": "short", "preferred_name": "Max"},
     "Always ask before you buy anything and never spend more than 50 euros.": {
         "rule": "Always ask before you buy anything",
         "constraint": "never spend more than 50 euros."},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 
+from simonides.capture.wordings import LINKS, is_adverbial
 from simonides.text.patterns import spans
 
 MAX_SENTENCES = 1_000
@@ -13,12 +14,22 @@ MAX_SENTENCES = 1_000
 MAX_CLAUSE_CHARS = 1_000
 """A longer sentence is not cut into clauses; chosen."""
 
+MAX_ADVERB_CHARS = 60
+"""A longer part of a sentence is no mere adverbial; chosen."""
+
 MAX_CLAUSES = 7
 """What follows so many clauses of a sentence belongs to the last. Chosen: it bounds the time."""
 
 _END = r"([.!?…]+[\"'”’»)\]*_]*\s+|[。！？]+[”」』）\s]*|\s*\n\s*)"
 _EMOJI_END = r"([\x{1F300}-\x{1FAFF}\x{2600}-\x{27BF}\x{FE0F}\x{200D}]+\s+)\p{Lu}"
-_BULLET = re.compile(r"\A(?:[-*•–#]{1,6}|\(?\d{1,2}[.)])\s+")
+_SIGN = (
+    "[\u00ad\u00b7\u200b-\u200f\u2022-\u2023\u2060-\u2064\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf"
+    "\u2900-\u297f\u2b00-\u2bff\ufe0f\ufeff\U0001f000-\U0001faff]"
+)
+_BULLET = re.compile(
+    rf"\A(?:\s*(?:{_SIGN}+|\d\ufe0f?\u20e3"
+    rf"|(?:[-*–#]{{1,6}}|\(?\d{{1,2}}[.)]|[a-zA-Z]\)|\[[ xX✓✔]?\])\s))+\s*"
+)
 _NEVER_LAST = frozenset(
     "dr mr mrs ms prof sra dra srta vs e.g i.e approx dept z.b d.h bzw evtl ggf p.ex mme mlle p.ej"
     " vd sig dott ing avv dhr mevr bijv bv т.е ул им см prov tel abs vgl st".split()
@@ -51,11 +62,24 @@ _JOINT = re.compile(
     re.IGNORECASE,
 )
 
+_GOES_ON = LINKS | frozenset(
+    "in on at by as is are was were be that when while who which not never always auf in an bei zu"
+    " ist sind nicht nie immer en a por es son no nunca siempre à dans sur est sont ne pas jamais"
+    " è sono non mai sempre é são não op te aan is zijn niet nooit altijd в на у о не".split()
+)
+"""Words after which a line is broken within a sentence."""
+
+_ORDER = re.compile(
+    rf"{_STARTS}|(?:no|not|never|always|please|nie|niemals|immer|bitte|kein\w*|nunca|siempre|jamais"
+    r"|toujours|mai|sempre|nooit|altijd|geen|никогда|всегда|не)\b",
+    re.IGNORECASE,
+)
 _OPENING = re.compile(
     rf"(?:(?:{_OWNERS}) )?[\w'-]+ (?:and|und|y|e|et|en|и) "
     r"|(?:(?:oh|no|wait|sorry|oops|hang on|hold on|hi|hey|hello|hiya|hi there|hello there"
     r"|good (?:morning|evening)|for (?:future|later|your) reference|fyi|for the record"
-    r"|from (?:now|today) on(?:wards?)?|going forward|from here on(?: out)?|henceforth|in future"
+    r"|from (?:now|today|this (?:moment|day|point))(?: on(?:wards?)?)?|going forward"
+    r"|from here on(?: out)?|henceforth|in future"
     r"|as of (?:now|today)|as a rule|in general)\b"
     r"[,.!: ]*)+",
     re.IGNORECASE,
@@ -75,7 +99,8 @@ def sentences(text: str) -> list[str]:
     )
     found, start = [], 0
     for end in ends[:MAX_SENTENCES]:
-        if "\n" in text[end - 1 : end] or not _goes_on(text, start, end):
+        goes_on = _is_wrapped if "\n" in text[max(start, end - 4) : end] else _goes_on
+        if not goes_on(text, start, end):
             found.append(text[start:end])
             start = end
     plain = (_BULLET.sub("", each.strip()) for each in (*found, text[start:]))
@@ -93,6 +118,12 @@ def clauses(sentence: str) -> list[str]:
     joints = [match.span() for match in islice(_JOINT.finditer(plain), MAX_CLAUSES - 1)]
     if joints and _OPENING.fullmatch(plain[: joints[0][1]]):
         del joints[0]
+    ends = [*(start for start, _ in joints[1:]), len(sentence)]
+    joints = [
+        (start, end)
+        for number, ((start, end), stop) in enumerate(zip(joints, ends, strict=False))
+        if not (_is_added(plain[end:stop]) or (number == 0 and _is_added(plain[:start])))
+    ]
     starts = [0, *(end for _, end in joints)]
     ends = [*(start for start, _ in joints), len(sentence)]
     parts = [sentence[a:b].strip() for a, b in zip(starts, ends, strict=True)]
@@ -102,6 +133,23 @@ def clauses(sentence: str) -> list[str]:
 def clauses_of(text: str) -> list[str]:
     """Return the clauses of all sentences of a text."""
     return [clause for sentence in sentences(text) for clause in clauses(sentence)]
+
+
+def _is_added(part: str) -> bool:
+    return len(part) <= MAX_ADVERB_CHARS and is_adverbial(part)
+
+
+def _is_wrapped(text: str, start: int, end: int) -> bool:
+    """Whether a line is broken before a place within a sentence."""
+    before, following = text[max(start, end - 40) : end], text[end : end + 40]
+    line = before.rstrip()
+    if before[len(line) :].count("\n") != 1 or not (line[-1:].isalnum() or line[-1:] == ","):
+        return False
+    if _BULLET.match(following):
+        return False
+    if line.split()[-1].lower() in _GOES_ON:
+        return following[:1].islower() or not _ORDER.match(following)
+    return following[:1].islower() and not _ORDER.match(following)
 
 
 def _goes_on(text: str, start: int, end: int) -> bool:

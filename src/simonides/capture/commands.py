@@ -10,7 +10,7 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from simonides.capture.wordings import Wordings, heard, load, plain, spoken
+from simonides.capture.wordings import LINKS, Wordings, heard, load, plain, spoken
 from simonides.text.topics import is_just_said
 
 
@@ -59,6 +59,7 @@ class Reading(NamedTuple):
 
 _SAYS = Reading(Kind.SAYS, "")
 _QUESTION = re.compile(r"[?？][\"')\s]*$")
+_LAST = re.compile(r"[^\W\d_]+(?=\W*$)")
 _THIS = re.compile(r"(?:it|this|that)\s*[:,–—-]", re.IGNORECASE)
 _TELLS = re.compile(r"\w+\W+\w+|[\u3040-\u30ff\u4e00-\u9fff]{6}")
 _PRIVACY = (Kind.REFUSE, Kind.FORGET, Kind.REMEMBER)
@@ -89,6 +90,14 @@ def is_unreal(clause: str) -> bool:
     _, text, words = heard(clause)
     opens = load("slots.toml").setting("unreal").search(text)
     return bool(opens) or any(each.find("says", text, words) for each in spoken(text, words))
+
+
+def is_whole(clause: str) -> bool:
+    """Whether a rule can stand alone: it says what is to be done, and does not break off."""
+    clause, text, words = heard(clause)
+    last = _LAST.findall(text)
+    breaks_off = bool(last) and last[0] in LINKS
+    return not (breaks_off or any(each.is_unfinished(text) for each in spoken(text, words)))
 
 
 def _tells(text: str) -> bool:
@@ -169,7 +178,7 @@ class _Reader:
             return Reading(Kind.UNSAFE, about)
         if not (forbids or asks) or (not sure and self._has("idiom", body)):
             return None
-        if self._has("one_off", text):
+        if self.language.passes(text, self.words, is_order=True):
             return Reading(Kind.ONE_OFF, about)
         order = re.split(r"[,;] (?:that|it|this)(?:'s|'re| is)\b", text)[0]  # "…, that's private"
         points = self._is("in_view", order) and not self._is("ever", order)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from simonides.capture.wordings import Wordings, heard, load, spoken, words_of
+from simonides.capture.manner import wishes
+from simonides.capture.wordings import LINKS, Wordings, heard, load, spoken, words_of
 from simonides.core.policy import DANGERS, SEVERAL, category_of_key, folded
 
 
@@ -26,15 +27,26 @@ def slots_of(clause: str) -> list[Slot]:
         clause: At most 400 characters are read. English, and "call me" in ten languages.
     """
     clause, text, words = heard(clause)
-    rules = load("slots.toml")
-    if words.isdisjoint(rules.words) and not any(spoken(text, words)):
+    rules, wished = load("slots.toml"), wishes(clause)
+    if not wished and words.isdisjoint(rules.words) and not any(spoken(text, words)):
+        return []
+    if wished and any(each.passes(text, words, is_order=True) for each in spoken(text, words)):
         return []
     if text.endswith(("?", "？")) or _is(rules, "joke", text) or is_for_now(clause):
         return []
     slots: dict[str, str] = {}
-    for key, value in (*_stated(rules, clause, text, words), *_called(clause, text, words)):
+    for key, value in (
+        *_stated(rules, clause, text, words),
+        *_called(clause, text, words),
+        *wished.items(),
+    ):
         slots.setdefault(key, value.strip(" .,;!\"'"))
-    return [Slot(key, value) for key, value in slots.items() if value]
+    return [Slot(key, value) for key, value in slots.items() if value and value not in LINKS]
+
+
+def manner_of(rule: str) -> list[Slot]:
+    """Return how a rule wishes the answers to be; it may be worded as a question."""
+    return [Slot(key, value) for key, value in wishes(heard(rule)[0], is_rule=True).items()]
 
 
 def fact_fields(clause: str, key: str, value: str) -> dict[str, Any]:
@@ -67,7 +79,7 @@ def is_for_now(clause: str) -> bool:
     if text != whole:
         words = words_of(text)
     return _is(rules, "for_now", text) or any(
-        each.find("one_off", text, words) for each in spoken(text, words)
+        each.passes(text, words) for each in spoken(text, words)
     )
 
 

@@ -13,7 +13,7 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -35,15 +35,49 @@ _TOKEN = re.compile(r"\\.|\[(?:\\.|[^\]])+\]|\(\?<?[=!]|(?:[*+?]|\{[\d,]+\})[+?]
 _LOOSE = {r"\b": "", r"\w": r"[\pL\pN_]", r"\W": r"[^\pL\pN_]", r"\d": r"\pN"}
 
 
-_PLAIN = {code: unicodedata.normalize("NFD", chr(code))[0] for code in range(0xC0, 0x250)} | {
-    ord(mark): plain for mark, plain in zip("’‘“”ёЁ\u00a0", "''\"\"еЕ ", strict=True)
-}
+_UNSEEN = re.compile(
+    "[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe0e\ufe0f\ufeff]"
+    r"|(?:\*+|__)(?=\w[^*_]{0,60}\w(?:\*+|__),?\s\w)|(?<=\w)(?:\*+|__)(?=,?\s\w)"
+)
+"""What readers do not see: characters without width, and emphasis within a sentence."""
+
+_FULL_WIDTH = {0xFEE0 + code: chr(code) for code in range(33, 127) if chr(code).isalnum()}
+_PLAIN = (
+    {code: unicodedata.normalize("NFD", chr(code))[0] for code in range(0xC0, 0x250)}
+    | _FULL_WIDTH
+    | {ord(mark): plain for mark, plain in zip("’‘“”ёЁ\u00a0", "''\"\"еЕ ", strict=True)}
+)
 """One character for one, so that positions in a text stay the same."""
 
 
 _VERBS = "do does did is are was were ca wo has have should would could must need".split()
 _WHOLE = {"im": "i'm", "ive": "i've", "lets": "let's", **{f"{v}nt": f"{v}n't" for v in _VERBS}}
 """Contractions without their apostrophe."""
+
+_QUOTED = re.compile(r"""(?<!\w)['"«](?! )[^'"«»]{3,}['"»](?!\w)""")
+_AND_ALWAYS = re.compile(
+    r"'s\b|\W*(?:and|und|y|e|et|en|и|以及|和)\W*(?:also |in )?(?:always|ever|all|every|any|immer"
+    r"|alle|siempre|toujours|sempre|altijd|всегда|以后|总是)",
+    re.IGNORECASE,
+)
+"""What stands after "in this conversation" if a wish lasts."""
+
+_SMALL = frozenset(
+    "only just but and please so well for in ok though nur bitte aber solo pero seulement mais só"
+    " mas ma alleen maar только но а".split()
+)
+"""Words that stand before "in this conversation" and say no more."""
+
+LINKS = frozenset(
+    """
+    a an the my your our his her their to of than and or but nor with from into if because
+    whenever der das den dem ein eine einen einem mein meine dein deine und oder aber mit von
+    für dass wenn el la los las un una mi de con para y o pero que si le les des du une ma mes
+    et ou mais avec il lo gli uno di da per e com um uma os da em het een mijn van met voor en
+    of и или но с к для
+    """.split()
+)
+"""Words that do not end a sentence."""
 
 _CONTRACTED = re.compile(rf"\b((?:{'|'.join(_VERBS)})n|i|let)'(t|m|ve|s)\b")
 
@@ -75,11 +109,33 @@ class Wordings:
             return None
         rows = self.rows.get(name, [])
         if name not in self._filters:
-            self._filters[name] = PatternSet([_loose(self._expanded(row[0])) for row in rows])
+            self._filters[name] = PatternSet([loose(self._expanded(row[0])) for row in rows])
         for number in self._filters[name].in_text(text):
             if found := self.pattern(rows[number][0]).search(text):
                 return found
         return None
+
+    def passes(self, text: str, words: frozenset[str], *, is_order: bool = False) -> bool:
+        """Whether a plain text is for a short time: for a day too if it is an order."""
+
+        def found(text: str) -> re.Match[str] | None:
+            once = self.find("one_off", text, words)
+            return once or (self.setting("one_day").search(text) if is_order else None)
+
+        if not found(text):
+            return False
+        text = self.pattern("<DURABLE>").sub(" ", _QUOTED.sub(" ", text))
+        once = found(text)
+        return once is not None and not _AND_ALWAYS.match(text[once.end() :])
+
+    def is_unfinished(self, text: str) -> bool:
+        """Whether a plain text says how an order is meant and not what is ordered."""
+        if self.setting("unfinished").search(text):
+            return True
+        frame = [self.setting(name) for name in ("ever", "negation", "order", "lead")]
+        for each in (self.pattern("<DURABLE>"), *frame):
+            text = each.sub(" ", text)
+        return not any(map(str.isalnum, text))
 
     def setting(self, name: str) -> re.Pattern[str]:
         """Return a pattern that stands outside the lists; one that fits nothing if it is absent."""
@@ -97,7 +153,7 @@ class Wordings:
         return plain(re.sub(r"<([A-Z_]+)>", lambda found: self._parts[found[1]], pattern))
 
 
-def _loose(pattern: str) -> str:
+def loose(pattern: str) -> str:
     """Return a pattern in RE2 syntax that fits wherever another does, and in more places.
 
     It lacks look-around and counts. A set of such patterns tells fast which rows are worth a try.
@@ -120,9 +176,13 @@ def plain(text: str) -> str:
     return text.translate(_PLAIN)
 
 
+@lru_cache(maxsize=64)
 def heard(clause: str) -> tuple[str, str, frozenset[str]]:
     """Return what is read of a clause: its text in one line, the same plain, and its words."""
-    clause = " ".join(clause[:MOST_CHARS].split())
+    clause = clause[:MOST_CHARS]
+    if not clause.isascii() or "*" in clause or "__" in clause:
+        clause = _UNSEEN.sub("", clause)
+    clause = " ".join(clause.split())
     text = plain(clause)
     return clause, text, words_of(text)
 
@@ -142,6 +202,16 @@ def spoken(text: str, words: frozenset[str]) -> Iterator[Wordings]:
             is_other = name == "chinese" and _KANA.search(text)
             if not words.isdisjoint(wordings.words) and not is_other:
                 yield wordings
+
+
+def is_adverbial(part: str) -> bool:
+    """Whether a part of a sentence only says that the rest is for a short time."""
+    _, text, words = heard(part)
+    for _, each in _languages():
+        found = each.find("one_off", text, words)
+        if found and words_of(text[: found.start()] + " " + text[found.end() :]) <= _SMALL:
+            return True
+    return False
 
 
 @cache

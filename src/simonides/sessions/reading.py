@@ -12,10 +12,10 @@ from itertools import groupby
 from typing import Any
 
 from simonides.capture.clauses import clauses, clauses_of, sentences
-from simonides.capture.commands import Kind, Reading, is_unreal, read_clause
+from simonides.capture.commands import Kind, Reading, is_unreal, is_whole, read_clause
 from simonides.capture.frames import parts_of
 from simonides.capture.messages import Message
-from simonides.capture.slots import fact_fields, is_danger, is_for_now, slots_of
+from simonides.capture.slots import fact_fields, is_danger, is_for_now, manner_of, slots_of
 from simonides.core.policy import MANNERS, folded
 from simonides.core.record import GAP, Source, is_gap
 from simonides.prompt.lines import TITLE
@@ -153,8 +153,14 @@ def _understand(piece: Piece, most: int) -> int:
         if whole.kind is Kind.UNSAFE and not all(each.kind in _LASTING for each in readings):
             parts, readings = [sentence], [whole]
         if whole.kind in _LASTING and all(each.kind is Kind.SAYS for each in readings):
-            _read(piece, sentence, whole, "")  # no part is the rule: "I hate surprises, plan none"
+            # No part is the rule: "I hate surprises, plan none".
+            _read(piece, sentence, whole, "")
         for clause, reading, last in zip(parts, readings, [before, *parts], strict=False):
+            if reading.kind in _LASTING and not is_whole(clause):
+                others = [each for each in parts if each != clause]
+                if not is_whole(sentence) or not others or any(map(slots_of, others)):
+                    continue  # the turn holds the fragment
+                clause = sentence
             _read(piece, clause, reading, last)
             if is_unreal(clause):
                 break  # so is the rest of the sentence
@@ -183,7 +189,8 @@ def _read(piece: Piece, clause: str, reading: Reading, before: str) -> None:
             rule = {"content": clause, "category": "constraint", "importance": "high"}
             piece.learned.append(rule)
         case Kind.RULE:
-            manner = [each for each in slots_of(clause) if folded(each.key) in MANNERS]
+            slots = slots_of(clause) or manner_of(clause)
+            manner = [each for each in slots if folded(each.key) in MANNERS]
             piece.learned += [fact_fields(clause, each.key, each.value) for each in manner] or [
                 {"content": clause, "category": "rule", "kind": "procedural", "importance": "high"}
             ]
@@ -204,6 +211,7 @@ def _learn(piece: Piece, clause: str) -> None:
         return
     piece.corrections += [clause] if corrected(clause) else []
     found = [fact_fields(clause, each.key, each.value) for each in slots_of(clause)]
-    if is_danger(clause) and not any(each.get("importance") == "critical" for each in found):
+    found_danger = any(each.get("importance") == "critical" for each in found)
+    if is_danger(clause) and is_whole(clause) and not found_danger:
         found.append({"content": clause, "category": "danger", "importance": "critical"})
     piece.learned += found
