@@ -475,7 +475,7 @@ def test_a_finding_is_audited_and_named_without_its_text(ana, caplog):
     assert "ben@example" not in told
 
 
-# -- what a program tells of the user ---------------------------------------------------------------
+# -- what a program tells of the user --------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,9 @@ from simonides.core.policy import MANNERS, folded
 from simonides.text.changes import Cue, cue_of
 
 _NAME = re.compile(r"[^\W\d_]+(?:[ ._'-][^\W\d_]+)*")
-_ADVERBS = r"(?:(?:never|always|also|usually|often|still|now|currently|only|really|\w+ly) )*"
+_ADVERBS = (
+    r"(?:(?:never|no longer|always|also|usually|often|still|now|currently|only|really|\w+ly) )*"
+)
 _STATES = """
 is has takes likes loves hates prefers needs wants uses lives works suffers carries avoids wears
 eats drinks speaks injects requires goes keeps does
