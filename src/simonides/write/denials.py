@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from simonides.capture.commands import Kind, is_unreal, read_clause
 from simonides.capture.slots import is_for_now
+from simonides.capture.wordings import MOST_CHARS
 from simonides.text.analyse import analyse
 from simonides.text.changes import denials as table
 
@@ -54,7 +55,7 @@ class Denial(NamedTuple):
 
 def denials(clause: str) -> Iterator[Denial]:
     """Yield what a clause of the user's own words denies; questions and fiction deny nothing."""
-    text = re.sub(table()["finds"], "", clause.replace("’", "'"))
+    text = re.sub(table()["finds"], "", clause[:MOST_CHARS].replace("’", "'"))
     if text.rstrip().endswith("?") or is_unreal(text) or is_for_now(text):
         return
     if read_clause(text).kind is not Kind.SAYS:
@@ -90,9 +91,8 @@ def _is_in(terms: Iterable[str], others: Iterable[str]) -> bool:
 
 
 def _are_alike(one: str, other: str) -> bool:
-    same = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
-    same = min(len(one), len(other)) if same is None else same
-    return one == other or same >= max(LEAST_ALIKE, len(one) - 2, len(other) - 2)
+    least = max(LEAST_ALIKE, len(one) - 2, len(other) - 2)
+    return one == other or one[:least] == other[:least]
 
 
 def _has(family: str, text: str) -> bool:

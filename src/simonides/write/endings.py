@@ -186,8 +186,8 @@ def _take_back(tx: Transaction, index: OwnerIndex, row: MemoryRow) -> None:
 
     What could mean two of them ends none.
     """
-    if row["parents"]:
-        return  # the turn that teaches it is read
+    if row["parents"] or not _dangers(tx, index):
+        return  # of a turn and what it teaches, the turn is read
     at = time_of(row)
     for clause, own in _clauses(row):
         for denial in denials(own):
@@ -204,11 +204,12 @@ def _take_back(tx: Transaction, index: OwnerIndex, row: MemoryRow) -> None:
 
 def _bring_back(tx: Transaction, index: OwnerIndex, row: MemoryRow) -> None:
     """End the denials of a danger that a row states again."""
-    if row["category"] == DANGER and not _is_denial(row):
-        for each in _dangers(tx, index):
-            if _is_denial(each) and time_of(each) <= time_of(row):
-                if any(_fits(denial, row) for _, own in _clauses(each) for denial in denials(own)):
-                    tx.end(each, "superseded", EventType.SUPERSEDED, "ended_by_user", by=row["id"])
+    if row["category"] != DANGER or _is_denial(row):
+        return
+    for each in filter(_is_denial, _dangers(tx, index)):
+        said = [denial for _, own in _clauses(each) for denial in denials(own)]
+        if time_of(each) <= time_of(row) and any(_fits(denial, row) for denial in said):
+            tx.end(each, "superseded", EventType.SUPERSEDED, "ended_by_user", by=row["id"])
 
 
 def _dangers(tx: Transaction, index: OwnerIndex) -> list[MemoryRow]:
@@ -219,8 +220,11 @@ def _dangers(tx: Transaction, index: OwnerIndex) -> list[MemoryRow]:
 
 def _clauses(row: MemoryRow) -> list[tuple[str, str]]:
     """Return the clauses of a row, each also in the user's own words."""
-    name = None if row["position"] is not None else record_of(row).scope.user
-    return [(each, own_words(each, name)) for each in clauses_of(row["content"])[:MOST_CLAUSES]]
+    said = clauses_of(row["content"])[:MOST_CLAUSES]
+    if row["position"] is not None:
+        return [(each, each) for each in said]
+    name = record_of(row).scope.user
+    return [(each, own_words(each, name)) for each in said]
 
 
 def _fits(denial: Denial, row: MemoryRow) -> bool:

@@ -12,34 +12,15 @@ from simonides.capture.frames import parts_of
 from simonides.capture.slots import fact_fields, is_danger, is_for_now, slots_of
 from simonides.capture.wordings import MOST_CHARS, load
 from simonides.core.policy import MANNERS, folded
-from simonides.text.changes import Cue, cue_of
+from simonides.text.changes import Cue, cue_of, search, setting
 
 _NAME = re.compile(r"[^\W\d_]+(?:[ ._'-][^\W\d_]+)*")
 _ADVERBS = (
     r"(?:(?:never|no longer|always|also|usually|often|still|now|currently|only|really|\w+ly) )*"
 )
-_STATES = """
-is has takes likes loves hates prefers needs wants uses lives works suffers carries avoids wears
-eats drinks speaks injects requires goes keeps does
-""".split()
-"""Verbs that open a note without a subject."""
 
-_FIRST = {"is": "am", "has": "have", "does": "do", "was": "was", "doesn't": "don't"}
-_FIRST |= {"isn't": "am not", "hasn't": "haven't"}
-_OPENS = re.compile(r"(?:so|and|but|well|since [^,.]{3,40}?|\W)*(?:,? ?)\bI\b", re.IGNORECASE)
-_SUFFERS = re.compile(
-    r"\bme\b|\bmy (?:throat|tongue|lips|face|skin|airways?|lungs?|heart|blood)\b", re.IGNORECASE
-)
-_DENIES = re.compile(
-    r"I(?:'m| am|'ve| have| do| did| was)?(?: not| never| no(?: longer)?|(?<=do|ve|id|as)n't)\b"
-)
-_FORBIDS = re.compile(
-    r"I (?:(?:must not|mustn't|should not|shouldn't|am (?:not|never) to) \w"
-    r"|(?:do not|don't) (?:want|like) .*\b(?:repl(?:y|ies)|answers?|responses?|messages?)\b"
-    r"|never (?!(?:got|had|was|were|been|did|went|saw|knew|thought|made|took|found|met|felt|said"
-    r"|told|came|heard|have|am|know|remember|understand|feel|think|\w+ed)\b)\w)"
-)
-"""Says what the user never does, or does not want done."""
+_FIRST = {"is": "am", "has": "have", "does": "do", "isn't": "am not", "hasn't": "haven't"}
+_FIRST |= {"doesn't": "don't"}
 
 
 def own_words(text: str, name: str | None) -> str:
@@ -56,7 +37,9 @@ def own_words(text: str, name: str | None) -> str:
         told = re.sub(r"\b(?:her|his|their)\b", "my", told)
     told = owner.sub(lambda found: "my" if found[1] else "me", told)
     opens = re.match(rf"({_ADVERBS})([\w']+)", told, re.IGNORECASE)
-    if opens and (opens[2].lower() in _STATES or (opens[1] and opens[2].endswith("s"))):
+    if opens and (
+        opens[2].lower() in setting("told_verbs").split() or (opens[1] and opens[2].endswith("s"))
+    ):
         return f"I {opens[1].lower()}{_first(opens[2].lower())}{told[opens.end() :]}"
     return f"I {lead} {told[:1].lower()}{told[1:]}" if (lead := _lead(told)) else told
 
@@ -78,11 +61,9 @@ def _patterns(name: str | None) -> tuple[re.Pattern[str], ...]:
 
 def _first(verb: str) -> str:
     """Return a verb in the first person: "carries" as "carry"."""
-    if verb in _FIRST or not verb.endswith("s") or verb.endswith("ss"):
-        return _FIRST.get(verb, verb)
-    if verb.endswith("ies"):
-        return f"{verb[:-3]}y"
-    return verb[:-2] if re.search(r"(?:sh|ch|ss|x|[^aeiou]o)es$", verb) else verb[:-1]
+    verb = _FIRST.get(verb, verb)
+    verb = re.sub(r"(?<=[sc]h|ss|.x|.o)es$|(?<![su])s$", "", verb) if verb != "was" else verb
+    return f"{verb[:-2]}y" if verb.endswith("ie") else verb
 
 
 def _lead(text: str) -> str:
@@ -132,10 +113,10 @@ def _read(clause: str) -> dict[str, Any]:
     slots = slots_of(clause)
     critical = {"category": "danger", "importance": "critical"}
     binds = any(critical.items() <= fact_fields(clause, *each).items() for each in slots)
-    is_own = (_OPENS.match(clause) or _SUFFERS.search(clause)) and cue_of(clause) is not Cue.ENDS
-    if is_own and (binds or (is_danger(clause) and not _DENIES.match(clause))):
+    is_own = (search("told_own", clause)) and cue_of(clause) is not Cue.ENDS
+    if is_own and (binds or (is_danger(clause) and not search("told_denial", clause))):
         return critical
-    if kind is Kind.PROHIBITION or _FORBIDS.match(clause):
+    if kind is Kind.PROHIBITION or search("told_ban", clause):
         return {"category": "constraint"}
     if manners := [key for slot in slots if (key := folded(slot.key)) in MANNERS]:
         return {"key": manners[0], "category": "manner"}
