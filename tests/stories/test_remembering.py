@@ -499,6 +499,7 @@ def test_a_finding_is_audited_and_named_without_its_text(ana, caplog):
         ("Is Ana allergic to peanuts?", "fact"),
         ("Suppose Ana were allergic to peanuts", "fact"),
         ("Likes the window seat", "fact"),
+        ("Ms. Halloran", "fact"),
         ("I never got round to reading Moby Dick", "fact"),
         ("Ana is allergic to peanuts. " + "She said so at length. " * 20, "fact"),
     ],

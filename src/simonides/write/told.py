@@ -69,7 +69,9 @@ def _first(verb: str) -> str:
 def _lead(text: str) -> str:
     """Return the verb that a note lacks which opens with a condition: "Allergic to codeine"."""
     kin = load("languages/english.toml").pattern("<KIN>")
-    words = re.split(r"(?<=[,.;:(]) ", text)[0].split()[:3]
+    opening = re.split(r"(?<=[,.;:(]) ", text)[0]
+    is_title = opening.endswith(".") and opening != text.strip()  # "Ms. Halloran"
+    words = [] if is_title else opening.split()[:3]
     for size in range(1, len(words) + 1):
         head = " ".join(words[:size]).strip(",.;:()")
         if re.search(r"\b(?:is|has|was|for|of|are|no|not|negative|i|my|the)\b|'s", head.lower()):
