@@ -20,7 +20,7 @@ def test_standing_rules_are_in_every_digest(ana, about):
     ana.remember("Ana", key="preferred_name", category="entity_fact")
     ana.remember("I like rhubarb cake")
     assert lines(ana.digest(about), "core") == [
-        f"{RULE}.", "I have a peanut allergy", "preferred_name = Ana",
+        "I have a peanut allergy", f"{RULE}.", "preferred_name = Ana",
     ]  # fmt: skip
 
 

@@ -473,3 +473,49 @@ def test_a_finding_is_audited_and_named_without_its_text(ana, caplog):
     told = repr([flagged.events, refused, held]) + caplog.text
     assert "078-05-1121" not in told
     assert "ben@example" not in told
+
+
+# -- what a program tells of the user --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("Ana is allergic to peanuts", "danger"),
+        ("Takes warfarin since the operation", "danger"),
+        ("Allergic to codeine", "danger"),
+        ("The user says that she is allergic to eggs", "danger"),
+        ("Shrimp puts me in hospital", "danger"),
+        ("User never eats pork", "danger"),
+        ("User never books night trains", "constraint"),
+        ("Ana must not be seated next to her boss", "constraint"),
+        ("Never ring Ana at the office", "constraint"),
+        ("The user prefers to be called Theo", "manner"),
+        ("Ana wants metric units", "manner"),
+        ("Always cite your sources", "rule"),
+        ("Ana's brother is allergic to peanuts", "fact"),
+        ("The user's dog is epileptic", "fact"),
+        ("Ana was allergic to cats but grew out of it", "fact"),
+        ("Is Ana allergic to peanuts?", "fact"),
+        ("Suppose Ana were allergic to peanuts", "fact"),
+        ("Likes the window seat", "fact"),
+        ("Ms. Halloran", "fact"),
+        ("I never got round to reading Moby Dick", "fact"),
+        ("Ana is allergic to peanuts. " + "She said so at length. " * 20, "fact"),
+    ],
+)
+def test_what_a_program_tells_counts_like_what_the_user_says(ana, text, category):
+    record = ana.remember(text).record
+    assert (record.content, record.category) == (text, category)
+    assert (record.importance == "critical") == (category == "danger")
+
+
+def test_a_told_manner_gets_its_key_and_what_the_caller_names_stays(ana):
+    told = ana.remember("The user prefers to be called Theo").record
+    named = ana.remember("Ana is allergic to eggs", category="entity_fact", key="egg").record
+    assert (told.key, named.key, named.category) == ("preferred_name", "egg", "entity_fact")
+
+
+def test_what_an_agent_infers_is_no_danger(ana):
+    told = ana.remember(Draft("Ana is allergic to peanuts", source="agent_inferred")).record
+    assert told.category == "fact"

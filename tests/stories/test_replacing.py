@@ -1,5 +1,8 @@
 """What may replace what: sources, places, figures, expired memories, repeated requests."""
 
+from datetime import timedelta
+from itertools import permutations
+
 import pytest
 
 import simonides
@@ -172,3 +175,94 @@ def test_an_empty_key_is_no_key(tmp_path):
 def test_an_administrator_names_an_organisation_by_its_id_only(open_store):
     with pytest.raises(simonides.InvalidScope):
         open_store().admin(actor="root").memory(org="acme/user/ana")
+
+
+# -- dangers that are taken back -------------------------------------------------------------------
+
+
+def core(memory):
+    items = memory.digest("hello").items
+    return [memory.get(item.ids[0]).content for item in items if item.part == "core"]
+
+
+def say(memory, clock, *said):
+    for number, text in enumerate(said):
+        memory.session(f"s{number}").add(text)
+        clock.advance(days=1)
+
+
+@pytest.mark.parametrize(
+    ("danger", "denial"),
+    [
+        ("I'm allergic to walnuts", "I'm not allergic to walnuts"),
+        ("I'm allergic to walnuts", "I'm not allergic after all"),
+        ("I have a walnut allergy", "My walnut allergy was a misdiagnosis"),
+        ("I'm allergic to eggs", "The doctor says I never had an egg allergy"),
+        ("I have epilepsy", "It turns out it isn't epilepsy"),
+        ("I have asthma", "I was wrong about the asthma"),
+        ("I take blood thinners", "I'm off the blood thinners"),
+        ("I take warfarin", "I don't take any pills any more"),
+        ("I take metoprolol", "I switched from metoprolol to ramipril"),
+    ],
+)
+def test_a_danger_taken_back_gives_way_to_its_denial_for_90_days(ana, clock, danger, denial):
+    say(ana, clock, f"{danger}.", f"{denial}.")
+    assert [each.strip(".") for each in core(ana)] == [denial]
+    clock.advance(days=90)
+    assert core(ana) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I'm not allergic to walnut shells",
+        "Am I not allergic to eggs?",
+        "Suppose I'm not allergic to eggs",
+        "Tom isn't allergic to eggs",
+        "I'm not taking warfarin today",
+        "I don't have my warfarin with coffee",
+        "I'm not happy with the warfarin",
+        "I have no warfarin left",
+        "I'm not allergic after all",
+        "I stopped worrying about the warfarin",
+    ],
+)
+def test_what_denies_no_danger_or_could_mean_two_ends_none(ana, clock, said):
+    dangers = ["I'm allergic to eggs", "I'm allergic to walnuts", "I take warfarin"]
+    say(ana, clock, *dangers, said)
+    assert core(ana) == dangers
+
+
+def test_dangers_and_denials_hold_as_they_were_said_in_any_order(open_store, clock):
+    said = ["I'm allergic to eggs", "I'm not allergic to eggs", "I am allergic to eggs after all"]
+    for order in permutations(range(3)):
+        memory = open_store().memory(user="".join(map(str, order)))
+        for number in order:
+            at = clock.now - timedelta(days=30 - number)
+            memory.session(f"s{number}").add(said[number], at=at)
+        assert core(memory) == [said[2]]
+
+
+def test_a_program_takes_back_what_the_user_said(ana, clock):
+    ana.add("I'm allergic to latex")
+    clock.advance(days=1)
+    ana.remember("Ana is not allergic to latex")
+    assert core(ana) == ["Ana is not allergic to latex"]
+
+
+def test_a_further_value_ends_none_of_several(ana, clock):
+    ana.remember("Ana takes metoprolol")
+    ana.remember("warfarin", key="medicine")
+    clock.advance(days=1)
+    ana.add("I take ramipril now")
+    assert core(ana) == ["Ana takes metoprolol", "warfarin", "I take ramipril now"]
+    ana.remember("Ana stopped taking metoprolol")
+    assert "Ana takes metoprolol" not in core(ana)
+    assert {"warfarin", "I take ramipril now"} < set(core(ana))
+
+
+def test_a_denial_goes_with_the_turn_that_says_it_and_brings_nothing_back(ana, clock):
+    say(ana, clock, "I'm allergic to eggs", "I'm not allergic to eggs")
+    [turn] = ana.list(filter={"session": "s1", "category": "turn"})
+    ana.forget(turn)
+    assert core(ana) == []

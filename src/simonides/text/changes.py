@@ -66,6 +66,11 @@ def diets() -> Mapping[str, str]:
     return dict(_table()["diets"])
 
 
+def denials() -> Mapping[str, str]:
+    """Return what a clause denies: patterns, and lists of words."""
+    return dict(_table()["denials"])
+
+
 def wordings() -> dict[str, list[list[str]]]:
     """Return the patterns of the data file by list, each with a sentence that it fits."""
     return dict(_table()["wordings"])

@@ -33,6 +33,7 @@ from simonides.govern.rights import check_writable, named_scope, readable
 from simonides.recall.index import Analysed, analysed
 from simonides.recall.lookup import find
 from simonides.text.statement import content_hash
+from simonides.write.told import read_told
 
 MAX_KEY_CHARS = 128
 """Longest key; chosen."""
@@ -153,11 +154,15 @@ def candidate_of(
     if makes_turn and draft.category not in (None, TURN):
         raise InvalidInput("position", "makes a verbatim turn; leave out the category")
     kind = Kind.EPISODIC if makes_turn else Kind(draft.kind)
-    source, key = Source(draft.source), draft.key and canonical(draft.key)
+    source = Source(draft.source)
+    is_read = not makes_turn and source.trust in (Trust.USER, Trust.SYSTEM)
+    is_read = is_read and draft.category is None and kind is not Kind.EPISODIC
+    told = read_told(draft.content, who.home.user) if is_read else {}
+    key = canonical(draft.key) if draft.key else told.get("key")
     by_key = category_of_key(key) if source.trust is not Trust.EXTERNAL else None
-    if by_key not in policy.categories:
-        by_key = None
-    category = TURN if makes_turn else draft.category or by_key or policy.category_of_kind[kind]
+    read = told.get("category") if by_key is None or told.get("importance") else by_key
+    by_text = read if read in policy.categories else None
+    category = TURN if makes_turn else draft.category or by_text or policy.category_of_kind[kind]
     if category not in policy.categories:
         hint = nearest(category, policy.categories)
         raise InvalidInput("category", f"{shown(category)} is no category of the policy{hint}")
@@ -187,7 +192,11 @@ def candidate_of(
         names_category=draft.category is not None or makes_turn, policy=policy, source=source,
         label=label,
         confidence=source.default_confidence if draft.confidence is None else draft.confidence,
-        importance=Importance(draft.importance), metadata=metadata,
+        importance=max(
+            (Importance(each) for each in (draft.importance, told.get("importance", "normal"))),
+            key=lambda each: each.weight,
+        ),
+        metadata=metadata,
         triple=_triple(draft, key), session=session,
         position=draft.position if makes_turn else None,
         valid_from=None if at is None else to_ms(at),

@@ -6,6 +6,7 @@ line. Facts and rules that the user says are over go out of force.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -15,18 +16,30 @@ import numpy as np
 
 from simonides.capture.clauses import clauses_of
 from simonides.capture.commands import Kind, read_clause
-from simonides.capture.slots import is_for_now, slots_of
+from simonides.capture.slots import is_danger, is_for_now, slots_of
+from simonides.core.clock import DAY_MS
 from simonides.core.outcome import EventType
 from simonides.core.policy import SEVERAL, SINGLE, STANDING, folded
-from simonides.core.record import Record, Trust
-from simonides.recall.index import OwnerIndex
+from simonides.core.record import Record, Trust, id_text
+from simonides.recall.index import OwnerIndex, analysed
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memory_row, record_of
 from simonides.storage.transaction import Transaction
 from simonides.text.analyse import analyse
 from simonides.text.changes import Cue, cue_of, diets, search, setting
-from simonides.text.statement import read
-from simonides.write.statement import SOON, SURE, Statement, probability, rarity, statements_of
+from simonides.text.statement import content_hash, read
+from simonides.write.denials import Denial, denials, stated_terms
+from simonides.write.statement import (
+    MOST_CLAUSES,
+    SOON,
+    SURE,
+    Statement,
+    probability,
+    rarity,
+    statements_of,
+)
+from simonides.write.told import own_words
+from simonides.write.turn import changed_version, index_row
 
 MOST_COMPARED = 16
 """Most memories with which one is compared, those first that share the rarest words; chosen."""
@@ -39,6 +52,11 @@ ENDED_KEYS = ("employer", "role", "location", "relationship", "update_channel", 
 
 LEAST_LIFTED = 0.5
 """Share of the rarity of a rule's words that a clause holds which takes it back; chosen."""
+
+DANGER = "danger"
+
+DENIED_MS = 90 * DAY_MS
+"""How long a denial of a danger stands in every prompt."""
 
 _PRONOUN = re.compile(r"(?:and |but )?(?:he|she|it|they|we)\b", re.IGNORECASE)
 
@@ -62,6 +80,8 @@ def note(tx: Transaction, index: OwnerIndex, row: MemoryRow) -> None:
             if any(_agree(each, record) for each in statements_of(record_of(old))):
                 params = {"owner": tx.owner, "id": old["id"], "root": row["root"]}
                 tx.connection.run(statements.FORGET_ENDING, params)  # A, then B, then A again
+    _take_back(tx, index, row)
+    _bring_back(tx, index, row)
     _end_facts(tx, index, record, row)
     if at < index.latest:
         stated = statements_of(record, is_new=True)
@@ -69,6 +89,8 @@ def note(tx: Transaction, index: OwnerIndex, row: MemoryRow) -> None:
         for new in sorted(found, key=lambda each: each["said_at"]):
             newer = record_of(new)
             _compare(tx, newer, record, statements_of(newer, is_new=True))
+            if row["category"] == DANGER:
+                _take_back(tx, index, new)
             is_current = tx.known(row["id"])["known_to"] is None
             if is_current and _ends_row(newer, row, _over(newer)):
                 _end(tx, row, new)
@@ -135,7 +157,7 @@ def _compare(tx: Transaction, newer: Record, older: Record, news: Sequence[State
         old: new
         for new in news
         for old in stated
-        if (old.states or old.slots) and probability(new, old) >= SURE
+        if (old.states or old.slots) and not _is_beside(new, old) and probability(new, old) >= SURE
     }
     for before, old in pairwise(stated):  # "we have a dog, she sleeps in my bed"
         if before in ended and ended[before].cue is Cue.ENDS and _PRONOUN.match(old.text):
@@ -148,6 +170,12 @@ def _agree(old: Statement, fact: Record) -> bool:
     """Whether a statement gives a key the value that a fact has."""
     value = old.slots.get(fact.key or "") if fact.key in SINGLE else None
     return value is not None and value.casefold() == fact.content.casefold()
+
+
+def _is_beside(new: Statement, old: Statement) -> bool:
+    """Whether a statement gives one more value to what has several, and names not the other."""
+    shared = new.slots.keys() & old.slots.keys() & SEVERAL.keys()
+    return any(not set(analyse(old.slots[key])) & set(analyse(new.text)) for key in shared)
 
 
 def _moment(record: Record) -> tuple[float, str]:
@@ -171,6 +199,101 @@ def note_taught(tx: Transaction, old: MemoryRow, by: MemoryRow) -> None:
             for said in clauses:
                 if said.text in (each["quote"] or each["content"]).replace("’", "'"):
                     _keep(tx, parent, record_of(by).root, said.span)
+
+
+# -- dangers ---------------------------------------------------------------------------------------
+
+
+def _take_back(tx: Transaction, index: OwnerIndex, row: MemoryRow) -> None:
+    """End the dangers that a row says are none, and keep the clause that says so for a time.
+
+    What could mean two of them ends none.
+    """
+    if row["parents"] or not _dangers(tx, index):
+        return  # of a turn and what it teaches, the turn is read
+    at = row["said_at"]
+    for clause, own in _clauses(row):
+        for denial in denials(own):
+            every = [each for each in _dangers(tx, index) if not _is_of(each, row)]
+            meant = [each for each in every if not _is_denial(each) and _fits(denial, each)]
+            old = _one([each for each in meant if each["said_at"] <= at], denial)
+            for each in old:
+                _end(tx, each, row)
+            is_known = any(each["said_at"] > at for each in meant) or is_danger(own)
+            is_known |= any(each["content"] == clause for each in every)
+            if old and tx.now < at + DENIED_MS and not is_known:
+                _keep_denial(tx, index, row, clause, old[0]["category"])
+
+
+def _bring_back(tx: Transaction, index: OwnerIndex, row: MemoryRow) -> None:
+    """End the denials of a danger that a row states again."""
+    if row["category"] != DANGER or _is_denial(row):
+        return
+    for each in filter(_is_denial, _dangers(tx, index)):
+        said = [denial for _, own in _clauses(each) for denial in denials(own)]
+        if each["said_at"] <= row["said_at"] and any(_fits(denial, row) for denial in said):
+            tx.end(each, "superseded", EventType.SUPERSEDED, "ended_by_user", by=row["id"])
+
+
+def _dangers(tx: Transaction, index: OwnerIndex) -> list[MemoryRow]:
+    ids = [index.ids[at] for at in np.flatnonzero(index.of_categories([DANGER])).tolist()]
+    rows = (tx.memory(id) for id in ids)
+    return [each for each in rows if each is not None and each["known_to"] is None]
+
+
+def _clauses(row: MemoryRow) -> list[tuple[str, str]]:
+    """Return the clauses of a row, each also in the user's own words."""
+    said = clauses_of(row["content"])[:MOST_CLAUSES]
+    if row["position"] is not None:
+        return [(each, each) for each in said]
+    name = record_of(row).scope.user
+    return [(each, own_words(each, name)) for each in said]
+
+
+def _fits(denial: Denial, row: MemoryRow) -> bool:
+    text = " ".join(own for _, own in _clauses({**row, "content": row["quote"] or row["content"]}))
+    return denial.fits(text, row["object"] if row["key"] is None else None)
+
+
+def _one(rows: list[MemoryRow], denial: Denial) -> list[MemoryRow]:
+    """Return the dangers that a denial means: all of one value, the whole value first."""
+    values = {each["id"]: tuple(sorted(_value(each))) for each in rows}
+    whole = [each for each in rows if values[each["id"]] == tuple(sorted(denial.terms))]
+    return whole or (rows if len(set(values.values())) == 1 else [])
+
+
+def _value(row: MemoryRow) -> list[str]:
+    [(_, own), *_] = _clauses(row)
+    return stated_terms(row["object"] or own)
+
+
+def _is_of(each: MemoryRow, row: MemoryRow) -> bool:
+    """Whether a memory is a row itself, or was learned from it."""
+    return each["id"] == row["id"] or id_text(row["id"]) in (each["parents"] or "")
+
+
+def _is_denial(row: MemoryRow) -> bool:
+    return row["ttl"] == DENIED_MS and row["parents"] is not None
+
+
+def _keep_denial(
+    tx: Transaction, index: OwnerIndex, row: MemoryRow, clause: str, category: str
+) -> None:
+    """Keep a clause that denies a danger; its vectors are those of the row that says it."""
+    found = analysed(clause, speaker=row["speaker"], names=(), is_turn=False)
+    cells = {
+        "content": clause, "hash": content_hash(clause), "category": category, "kind": "semantic",
+        "position": None, "role": None, "message_id": None, "key": None, "importance": "normal",
+        "parents": json.dumps([id_text(row["id"])]), "ttl": DENIED_MS, "soft_expires_at": None,
+        "hard_expires_at": row["said_at"] + DENIED_MS, "terms": " ".join(found.terms),
+        "marks": found.marks, "fingerprint": found.fingerprint,
+    }  # fmt: skip
+    made = changed_version(tx, row, **cells)
+    made |= {"root": made["id"], "version": 1}
+    tx.insert(made, EventType.CREATED)
+    link = {"owner": tx.owner, "parent_owner": tx.owner, "parent": row["root"]}
+    tx.connection.run(statements.DERIVE, {**link, "child": made["root"]})
+    index_row(index, made)
 
 
 # -- facts and rules -------------------------------------------------------------------------------
@@ -209,7 +332,8 @@ def _ends_row(newer: Record, row: MemoryRow, over: Over) -> bool:
         return _is_given_up(row, newer.triple.object.lower())
     if row["category"] in STANDING:
         return any(_lifts(each, older) for each in over.lifts)
-    if row["key"] not in ENDED_KEYS and row["predicate"] not in SEVERAL.values():
+    several = row["predicate"] in SEVERAL.values() and row["category"] != DANGER
+    if row["key"] not in ENDED_KEYS and not several:
         return False
     return any(
         row["key"] not in {folded(slot.key) for slot in slots_of(each)}
