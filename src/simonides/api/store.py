@@ -29,13 +29,7 @@ from simonides.core.validation import text
 from simonides.govern import audit
 from simonides.life.embedding import embed_owner
 from simonides.life.worker import Worker
-from simonides.models.embedder import (
-    QUESTIONS,
-    Embedder,
-    Reranker,
-    TokenCounter,
-    embed_question,
-)
+from simonides.models.embedder import QUESTIONS, Embedder, Reranker, TokenCounter, embed_question
 from simonides.recall.journal import Journal
 from simonides.recall.view import IndexCache
 from simonides.sessions.end import end_begun, end_due
@@ -149,11 +143,7 @@ class Store:
         return Admin(self._engine, Principal(GLOBAL, actor=who.actor, is_admin=True))
 
     def agent(
-        self,
-        memory: Memory,
-        *,
-        model: Model | str | None = None,
-        checks: Checks | None = None,
+        self, memory: Memory, *, model: Model | str | None = None, checks: Checks | None = None
     ) -> Agent:
         """Return the reference agent of a memory, without I/O.
 

@@ -46,10 +46,7 @@ class Part(NamedTuple):
 
 
 def line_of(
-    run: Sequence[Record],
-    marks: Sequence[str],
-    most: int,
-    earlier: Sequence[tuple[int, int]] = (),
+    run: Sequence[Record], marks: Sequence[str], most: int, earlier: Sequence[tuple[int, int]] = ()
 ) -> str:
     """Return the line of a memory, or of turns that follow each other.
 

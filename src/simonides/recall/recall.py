@@ -20,12 +20,7 @@ from simonides.core.results import Explanation, Hit, Meeting, Recall
 from simonides.core.scope import Principal
 from simonides.core.validation import between, enum_member, share, text
 from simonides.govern.rights import Reach, may_see, readable
-from simonides.models.embedder import (
-    Embedder,
-    EmbedderFailed,
-    Encoded,
-    no_tokens,
-)
+from simonides.models.embedder import Embedder, EmbedderFailed, Encoded, no_tokens
 from simonides.recall.index import KINDS, Bools
 from simonides.recall.interaction import Token
 from simonides.recall.lookup import endings_of, exclusions, find, latest, view_of_the_past
@@ -212,11 +207,7 @@ def standing(
 
 
 def explain(
-    engine: Engine,
-    who: Principal,
-    which: object,
-    query: str,
-    scopes: Sequence[str] | None = None,
+    engine: Engine, who: Principal, which: object, query: str, scopes: Sequence[str] | None = None
 ) -> Explanation:
     """Say why a memory would or would not be recalled for a query.
 

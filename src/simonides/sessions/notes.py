@@ -33,12 +33,7 @@ from simonides.write.turn import owner_turn
 
 
 def note(
-    engine: Engine,
-    who: Principal,
-    said: str,
-    *,
-    key: str | None = None,
-    importance: str = "normal",
+    engine: Engine, who: Principal, said: str, *, key: str | None = None, importance: str = "normal"
 ) -> Outcome:
     """Keep a note as a turn of the conversation; it is the agent's, not the user's."""
     weight = enum_member(Importance, "importance", importance)
