@@ -37,7 +37,7 @@ from simonides.sessions.summary import MOST_CHARS as SUMMARY_CHARS
 from simonides.sessions.summary import summarised
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, memory_row, said_at
+from simonides.storage.rows import MemoryRow, memories, said_at
 from simonides.write import queue
 from simonides.write.candidate import candidate_of, draft_fields
 from simonides.write.gates import Turn
@@ -255,8 +255,7 @@ def _question(
     if sums_up and told:  # of what it has read already, the end of the talk needs the gist
         before = [summarised(told, ())[0]]
     keys = engine.policies.for_org(who.home.org).proposals.keys
-    params = {"owner": who.owner, "purpose": who.purpose or ""}
-    rows = [memory_row(cells) for cells in connection.rows(statements.KNOWN, params)]
+    rows = memories(connection, statements.KNOWN, owner=who.owner, purpose=who.purpose or "")
     known = unrefused(connection, who, rows)
     learned = {each["root"] for each in learned_from(connection, who.owner, turns)}
     read_out = frozenset(
@@ -437,8 +436,8 @@ def _is_older(connection: Connection, judged: Judgement) -> bool:
     candidate = judged.candidate
     if not isinstance(judged, Commit) or candidate.key is None or candidate.valid_from is None:
         return False
-    params = {"owner": candidate.scope.owner, "key": candidate.key}
-    rows = [memory_row(cells) for cells in connection.rows(statements.BY_KEY, params)]
+    named = {"owner": candidate.scope.owner, "key": candidate.key}
+    rows = memories(connection, statements.BY_KEY, **named)
     return any((row["valid_from"] or row["created_at"]) > candidate.valid_from for row in rows)
 
 

@@ -167,11 +167,6 @@ WHERE owner = :owner AND session = :session AND position IS NOT NULL AND role = 
   AND source = 'user_stated' AND known_to IS NULL AND (marks & :gap) = 0
 ORDER BY position DESC LIMIT :limit"""
 
-LAST_HASHES = """
-SELECT id, hash FROM memories
-WHERE owner = :owner AND session = :session AND position IS NOT NULL AND known_to IS NULL
-  AND COALESCE(task, '') = :task AND COALESCE(purpose, '') = :purpose
-ORDER BY position DESC LIMIT :limit"""
 
 LAST_POSITION = "SELECT MAX(position) FROM memories WHERE owner = :owner AND session = :session"
 

@@ -18,14 +18,11 @@ from simonides.core.results import Conversation
 from simonides.core.scope import Principal, parse_scope
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, memory_row
+from simonides.storage.rows import MemoryRow, batched, memories
 from simonides.storage.transaction import Transaction
 
 QUIET_MS = MINUTE_MS
 """Quiet time after which the model reads what waits; chosen."""
-
-AT_ONCE = 100
-"""Turns in one question to the database; chosen."""
 
 
 class Part(NamedTuple):
@@ -214,11 +211,10 @@ def turns_of(
     connection: Connection, who: Principal, first: int, last: int = 2**53, limit: int = 2**31
 ) -> list[MemoryRow]:
     """Return the turns of a principal's conversation between two positions, oldest first."""
-    params = {
-        "owner": who.owner, "session": who.conversation, "first": first, "last": last,
-        "limit": limit, "task": who.home.task or "", "purpose": who.purpose or "",
-    }  # fmt: skip
-    return [memory_row(row) for row in connection.rows(statements.TURNS_BETWEEN, params)]
+    return memories(
+        connection, statements.TURNS_BETWEEN, owner=who.owner, session=who.conversation,
+        first=first, last=last, limit=limit, task=who.home.task or "", purpose=who.purpose or "",
+    )  # fmt: skip
 
 
 def conversations(engine: Engine, who: Principal) -> list[Conversation]:
@@ -245,9 +241,7 @@ def learned_from(connection: Connection, owner: str, turns: Sequence[MemoryRow])
     """Return the rules and facts in force that were learned from some turns."""
     roots = [turn["root"] for turn in turns if turn["role"] == "user"]
     found: dict[bytes, MemoryRow] = {}
-    for first in range(0, len(roots), AT_ONCE):
-        some = roots[first : first + AT_ONCE]
-        params = {f"id{number}": root for number, root in enumerate(some)}
-        rows = connection.rows(statements.learned_from(len(some)), {"owner": owner, **params})
-        found.update((row["id"], row) for row in map(memory_row, rows))
+    for batch in batched(roots):
+        rows = memories(connection, statements.learned_from(len(batch)), owner=owner, **batch)
+        found.update((row["id"], row) for row in rows)
     return [row for row in found.values() if row["category"] != SUMMARY]
