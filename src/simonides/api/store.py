@@ -51,14 +51,9 @@ logging.getLogger("simonides").addHandler(logging.NullHandler())
 _open_stores: WeakSet[Store] = WeakSet()
 
 
-def _before_fork() -> None:
+def _for_databases(verb: str) -> None:
     for store in list(_open_stores):
-        store._engine.db.before_fork()
-
-
-def _after_fork_in_parent() -> None:
-    for store in list(_open_stores):
-        store._engine.db.after_fork_in_parent()
+        getattr(store._engine.db, verb)()
 
 
 def _after_fork() -> None:
@@ -73,7 +68,8 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork,
+        before=partial(_for_databases, "before_fork"),
+        after_in_parent=partial(_for_databases, "after_fork_in_parent"), after_in_child=_after_fork,
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ is its relevance.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import compress
 from typing import NamedTuple
 
@@ -307,25 +308,23 @@ class Ranking:
 
     def _fused(self) -> dict[str, Floats]:
         """Return what each signal adds to the score in the modes that sources of memory name."""
-        view, settings = self.view, self._settings
-        doubt = 0.1 * DOUBT * (view.column("confidence") - np.float32(1.0))
+        view, settings, weights = self.view, self._settings, WEIGHTED
         words = bm25(view, self._matches)
-        keyword = words / (words.max(initial=0.0) or 1.0)
-        vector = np.maximum(self._evidence["whole"], 0.0)
+        found = {
+            "vector": np.maximum(self._evidence["whole"], 0.0),
+            "keyword": words / (words.max(initial=0.0) or 1.0),
+        }
         if settings.fusion == "rrf":
-            ranks = {"keyword": _reciprocal(view, keyword, self._visible, settings.rrf_k)}
-            ranks["vector"] = _reciprocal(view, vector, self._visible, settings.rrf_k)
-            return {**ranks, "confidence": doubt}
-        if settings.fusion == "hybrid":
+            ranks = partial(_reciprocal, view, visible=self._visible, k=settings.rrf_k)
+            found, weights = {name: ranks(each) for name, each in found.items()}, {}
+        elif settings.fusion == "hybrid":
             share = settings.hybrid_weight
-            hybrid = {"vector": share * vector, "keyword": (1.0 - share) * keyword}
-            return {**hybrid, "confidence": doubt}
-        age = np.maximum(self._now - view.column("updated"), 0) / HALF_LIFE_MS
-        evidence = {
-            "vector": vector, "keyword": keyword, "recency": np.exp2(-age),
-            "importance": view.column("importance"),
-        }  # fmt: skip
-        weighted = {name: WEIGHTED[name] * values for name, values in evidence.items()}
+            weights = {"vector": share, "keyword": 1.0 - share}
+        else:
+            age = np.maximum(self._now - view.column("updated"), 0) / HALF_LIFE_MS
+            found |= {"recency": np.exp2(-age), "importance": view.column("importance")}
+        doubt = 0.1 * DOUBT * (view.column("confidence") - np.float32(1.0))
+        weighted = {name: weights.get(name, 1.0) * each for name, each in found.items()}
         return {**weighted, "confidence": doubt}
 
 

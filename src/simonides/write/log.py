@@ -153,15 +153,11 @@ def go_on(
             "purpose": who.purpose,
         },
     }  # fmt: skip
-    row: dict[str, Any] = {
-        "owner": tx.owner, "id": tx.new_id(), "name": name_of(who),
-        "begun": begun, "last": last, "turns": turns,
-        "part": 1 if found is None else found.part + 1, "data": json.dumps(data),
-        "salt": tx.salt(),
-    }  # fmt: skip
+    number = 1 if found is None else found.part + 1
+    new = Part(tx.new_id(), name_of(who), number, "open", "", begun, last, None, turns, data)
+    row = {**new._asdict(), "owner": tx.owner, "data": json.dumps(data), "salt": tx.salt()}
     tx.connection.run(statements.BEGIN_PART, row)
-    _let_end(engine, tx, row["id"])
-    new = Part(row["id"], row["name"], row["part"], "open", "", begun, last, None, turns, data)
+    _let_end(engine, tx, new.id)
     return new if found is None else found
 
 
@@ -195,11 +191,8 @@ def end_job(id: bytes) -> str:
 
 def principal_of_part(part: Part) -> Principal:
     """Return the principal that a part belongs to."""
-    who = part.data["who"]
-    return Principal(
-        parse_scope(who["scope"]), session=who["session"], agent=who["agent"],
-        purpose=who["purpose"], actor="session end",
-    )  # fmt: skip
+    who = dict(part.data["who"])
+    return Principal(parse_scope(who.pop("scope")), **who, actor="session end")
 
 
 def last_of(part: Part) -> int:
