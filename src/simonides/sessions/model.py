@@ -32,6 +32,7 @@ from simonides.core.record import Draft, Importance, Source, id_text
 from simonides.core.results import ModelUsage
 from simonides.core.scope import Principal
 from simonides.models.language import LanguageModels, ModelFailed, usage_of
+from simonides.prompt.lines import one_line
 from simonides.sessions.summary import MOST_CHARS as SUMMARY_CHARS
 from simonides.sessions.summary import summarised
 from simonides.storage import statements
@@ -264,7 +265,9 @@ def _may_err(row: MemoryRow) -> bool:
 def _line(place: str, turn: MemoryRow) -> str:
     """Return a turn as one line, so that no text of it can look like another line."""
     most = TURN_CHARS if turn["role"] == "user" else ANSWER_CHARS
-    return f"{place} {_flat(turn['speaker'] or turn['role'])}: {_flat(turn['content'])[:most]}"
+    return (
+        f"{place} {one_line(turn['speaker'] or turn['role'])}: {one_line(turn['content'])[:most]}"
+    )
 
 
 def _known(number: int, row: MemoryRow, places: Mapping[str, int]) -> str:
@@ -273,11 +276,7 @@ def _known(number: int, row: MemoryRow, places: Mapping[str, int]) -> str:
     turn = next((places[each] for each in parents if each in places), None)
     key = row["key"] or row["predicate"]
     mark, name = "" if turn is None else f" [{turn}]", f" {key}:" if key else ""
-    return f"{number}{mark}{name} {_flat(row['content'])[:KNOWN_CHARS]}"
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
+    return f"{number}{mark}{name} {one_line(row['content'])[:KNOWN_CHARS]}"
 
 
 def _asked(

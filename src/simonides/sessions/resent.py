@@ -17,7 +17,7 @@ from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, memories
 from simonides.write.gates import Turn, insert
 from simonides.write.judge import Commit, Judgement
-from simonides.write.log import keep, last_part, learned_from
+from simonides.write.log import keep, last_part, learned_from, turns_named
 from simonides.write.remember import decided
 from simonides.write.turn import Vector, changed_version, index_row, lift
 
@@ -90,10 +90,7 @@ def known(
 
 def last_turns(connection: Connection, who: Principal) -> list[_Logged]:
     """Return the last turns of the conversation, oldest first."""
-    params = {
-        "owner": who.owner, "session": who.conversation, "limit": LOOKED_BACK, "cut": f"%{GAP}%",
-        "task": who.home.task or "", "purpose": who.purpose or "",
-    }  # fmt: skip
+    params = {**turns_named(who), "limit": LOOKED_BACK, "cut": f"%{GAP}%"}
     rows = connection.rows(statements.LAST_TURNS, params)
     return [_Logged._make(row) for row in reversed(rows)]
 

@@ -204,10 +204,14 @@ def turns_of(
     connection: Connection, who: Principal, first: int, last: int = 2**53, limit: int = 2**31
 ) -> list[MemoryRow]:
     """Return the turns of a principal's conversation between two positions, oldest first."""
-    return memories(
-        connection, statements.TURNS_BETWEEN, owner=who.owner, session=who.conversation,
-        first=first, last=last, limit=limit, task=who.home.task or "", purpose=who.purpose or "",
-    )  # fmt: skip
+    between = {"first": first, "last": last, "limit": limit}
+    return memories(connection, statements.TURNS_BETWEEN, **turns_named(who), **between)
+
+
+def turns_named(who: Principal) -> dict[str, str]:
+    """Return the parameters that name the turns of a principal's conversation."""
+    task, purpose = who.home.task or "", who.purpose or ""
+    return {"owner": who.owner, "session": who.conversation, "task": task, "purpose": purpose}
 
 
 def conversations(engine: Engine, who: Principal) -> list[Conversation]:
