@@ -1,7 +1,7 @@
 """Fit the weights of ranking and of relevance on development questions.
 
     python -m benchmarks.fit collect DATA OUT SET …  # evidence of every question, into OUT/SET.pkl
-    python -m benchmarks.fit rank OUT                 # weights of recall/rank.py
+    python -m benchmarks.fit rank OUT                 # recall/weights.toml
     python -m benchmarks.fit relevance OUT            # weights of recall/relevance.py, its curve
 
 DATA holds SET/dev/corpus.jsonl and queries.jsonl as in `eval.py`, and everyday/PERSON/…. Evidence
@@ -361,7 +361,7 @@ SHOWN = 12
 
 
 def relevance(sets: Sets) -> None:
-    """Fit with the weights that `recall/rank.py` has now."""
+    """Fit with the weights that `recall/weights.toml` has now."""
     rows: list[tuple[str, int, Question, np.ndarray, np.ndarray]] = []
     for name, talks in sets.items():
         for number, talk in enumerate(talks):

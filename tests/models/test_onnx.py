@@ -1,15 +1,18 @@
 """The encoder's layers in onnxruntime and in numpy."""
 
+import importlib.util
 import os
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from simonides.models import Encoder
+from simonides.models.encoder import WEIGHTS
 
 if not os.environ.get("NO_SKIPS"):
     pytest.importorskip("onnxruntime")
@@ -61,6 +64,14 @@ def test_an_installed_onnxruntime_is_chosen():
 def test_numpy_is_chosen_without_onnxruntime(monkeypatch):
     monkeypatch.setattr("simonides.models.encoder.find_spec", lambda name: None)
     assert Encoder().runtime == "numpy"
+
+
+def test_the_shipped_graph_is_what_the_script_writes():
+    script = Path(__file__).parents[2] / "scripts" / "build_graph.py"
+    spec = importlib.util.spec_from_file_location("build_graph", script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert (WEIGHTS / "layers.onnx").read_bytes() == module.model(module.shapes())
 
 
 def test_both_runtimes_give_one_model_id():

@@ -64,11 +64,8 @@ def _proposal(item: Any, policy: Policy) -> Proposal:
     limits = policy.proposals
     _candidates(isinstance(item, dict), "item")
     _candidates("key" in item and "value" in item, "missing_keys")
-    key, value, scope = (
-        _text(item["key"]),
-        _text(item["value"]),
-        _text(_given(item, "scope", "user")),
-    )
+    key, value = _text(item["key"]), _text(item["value"])
+    scope = _text(_given(item, "scope", "user"))
     _candidates(len(key) <= MAX_KEY_CHARS, "key")
     _candidates(re2.fullmatch(policy.callers.key_pattern, key), "key")
     must(limits.category_of(key) is not None, f"memory_key_not_allowed_policy:{key}")

@@ -153,11 +153,9 @@ class _Run:
             if why not in ("written", "refreshed")
         )
         self.done |= {"notes": tuple(notes), "blocked": blocked}
-        self.end(
-            {"candidates": len(proposals), "written": written, "refreshed": refreshed},
-            {"message": message, "written_keys": written, "refreshed_keys": refreshed},
-            blocked=blocked,
-        )
+        traced = {"candidates": len(proposals), "written": written, "refreshed": refreshed}
+        told = {"message": message, "written_keys": written, "refreshed_keys": refreshed}
+        self.end(traced, told, blocked=blocked)
 
     def stored(self, proposal: contract.Proposal, own: str) -> str:
         """Store a proposal; return ``written``, ``refreshed``, or why not.
@@ -232,10 +230,8 @@ class _Run:
         seen = {contract.shows(key, hits[key].content, answer, self.checks) for key in used}
         must(True in seen or False not in seen, "invalid_answer:memory_declared_but_not_applied")
         self.done |= {"answer": answer, "outcome": "memory_applied" if used else "context_only"}
-        self.end(
-            {"applied_memory_count": len(used)}, {"answer": answer[:HISTORY_CHARS]},
-            used_memory_keys=used,
-        )  # fmt: skip
+        told = {"answer": answer[:HISTORY_CHARS]}
+        self.end({"applied_memory_count": len(used)}, told, used_memory_keys=used)
 
     def ask(self, instructions: str, by_rules: Callable[[], Any], **material: Any) -> Any:
         """Return the JSON that the model answers, or without a model that of the rules."""

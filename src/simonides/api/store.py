@@ -29,13 +29,7 @@ from simonides.core.validation import text
 from simonides.govern import audit
 from simonides.life.embedding import embed_owner
 from simonides.life.worker import Worker
-from simonides.models.embedder import (
-    QUESTIONS,
-    Embedder,
-    Reranker,
-    TokenCounter,
-    embed_question,
-)
+from simonides.models.embedder import QUESTIONS, Embedder, Reranker, TokenCounter, embed_question
 from simonides.recall.journal import Journal
 from simonides.recall.view import IndexCache
 from simonides.sessions.end import end_begun, end_due
@@ -57,14 +51,9 @@ logging.getLogger("simonides").addHandler(logging.NullHandler())
 _open_stores: WeakSet[Store] = WeakSet()
 
 
-def _before_fork() -> None:
+def _for_databases(verb: str) -> None:
     for store in list(_open_stores):
-        store._engine.db.before_fork()
-
-
-def _after_fork_in_parent() -> None:
-    for store in list(_open_stores):
-        store._engine.db.after_fork_in_parent()
+        getattr(store._engine.db, verb)()
 
 
 def _after_fork() -> None:
@@ -79,7 +68,8 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork,
+        before=partial(_for_databases, "before_fork"),
+        after_in_parent=partial(_for_databases, "after_fork_in_parent"), after_in_child=_after_fork,
     )  # fmt: skip
 
 
@@ -149,11 +139,7 @@ class Store:
         return Admin(self._engine, Principal(GLOBAL, actor=who.actor, is_admin=True))
 
     def agent(
-        self,
-        memory: Memory,
-        *,
-        model: Model | str | None = None,
-        checks: Checks | None = None,
+        self, memory: Memory, *, model: Model | str | None = None, checks: Checks | None = None
     ) -> Agent:
         """Return the reference agent of a memory, without I/O.
 

@@ -14,9 +14,8 @@ from simonides.core.record import Draft, Record, Source
 from simonides.core.scope import Principal
 from simonides.govern.rights import check_writable, named_scope
 from simonides.recall.index import OwnerIndex
-from simonides.recall.lookup import name_of, own
-from simonides.storage import statements
-from simonides.storage.rows import MemoryRow, id_bytes, memory_row, record_of
+from simonides.recall.lookup import name_of, own, versions
+from simonides.storage.rows import MemoryRow, id_bytes, record_of
 from simonides.storage.transaction import Transaction
 from simonides.write.candidate import candidate_of_record
 from simonides.write.endings import note
@@ -151,18 +150,15 @@ def promote(engine: Engine, who: Principal, which: object, to: str = "org") -> O
 def withdraw(tx: Transaction, index: OwnerIndex, row: MemoryRow, reason: str) -> Outcome:
     """End a memory that was misunderstood; what it had replaced is in force again."""
     events = [tx.end(row, "superseded", EventType.SUPERSEDED, reason)]
-    params = {"owner": tx.owner, "root": row["root"]}
-    versions = map(memory_row, tx.connection.rows(statements.HISTORY, params))
-    before = next((each for each in versions if each["ended_by"] == row["id"]), None)
+    older = versions(tx.connection, tx.owner, row["root"])
+    before = next((each for each in older if each["ended_by"] == row["id"]), None)
     if before is not None and before["ended"] == "superseded":
         back = changed_version(tx, before)
         events.append(tx.insert(back, EventType.CREATED, reason))
         index_row(index, back)
         note(tx, index, back)
-    record = record_of(tx.known(row["id"]))
-    return Outcome(
-        kind=OutcomeKind.UNDONE, record=record, reasons=(reason,), events=tuple(events)
-    )  # fmt: skip
+    record, made = record_of(tx.known(row["id"])), tuple(events)
+    return Outcome(kind=OutcomeKind.UNDONE, record=record, reasons=(reason,), events=made)
 
 
 def _in_force(tx: Transaction, standing: Record, which: object) -> MemoryRow:

@@ -23,7 +23,7 @@ from simonides.recall.index import OwnerIndex, analysed
 from simonides.recall.lookup import name_of, own, versions
 from simonides.recall.view import View
 from simonides.storage import statements
-from simonides.storage.rows import MemoryRow, id_bytes, memory_row
+from simonides.storage.rows import MemoryRow, by_id, id_bytes
 from simonides.storage.transaction import Transaction
 from simonides.text.analyse import analyse
 from simonides.text.statement import content_hash, read
@@ -242,8 +242,7 @@ def _said_again(engine: Engine, owner: str, root: bytes) -> list[Redaction]:
         texts = ((row, text) for row in said for text in (row["content"], row["quote"]) if text)
         sayings = {_saying(row, text) for row, text in texts}
         ids = engine.indexes.reading(connection, [owner], chosen)
-        cells = [connection.one(statements.BY_ID, {"owner": owner, "id": id}) for id in ids]
-    rows = [memory_row(each) for each in cells if each is not None]
+        rows = by_id(connection, owner, ids)
 
     def says(clause: str) -> bool:
         return any(saying.is_in(clause) for saying in sayings)

@@ -22,10 +22,11 @@ from simonides.core.scope import Principal
 from simonides.core.validation import text
 from simonides.recall.index import OwnerIndex
 from simonides.recall.lookup import versions
+from simonides.recall.view import Refusal as Refused
 from simonides.recall.view import View, refusals_of
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, id_bytes, memory_row
+from simonides.storage.rows import MemoryRow, by_id, id_bytes
 from simonides.storage.transaction import Transaction
 from simonides.text.analyse import Mark, analyse
 from simonides.text.topics import Topic, topic_of
@@ -90,24 +91,28 @@ def refusals(engine: Engine, who: Principal) -> list[Refusal]:
     return [_refusal(id, kind, value, at) for id, kind, value, at, _ in rows]
 
 
-def refused(engine: Engine, who: Principal, session: str) -> tuple[list[Topic], bool]:
-    """Return the topics that the user refused, and whether a whole conversation is refused."""
+def refused(engine: Engine, who: Principal) -> tuple[list[Topic], bool]:
+    """Return the topics that the user refused, and whether the whole conversation is refused."""
     with engine.db.read(who.owner) as connection:
         found = refusals_of(connection, who.owner)
     topics = [each.topic for each in found if each.topic is not None]
-    return topics, ("session", session) in {(each.kind, each.value) for each in found}
+    return topics, _is_refused(who, found)
 
 
 def unrefused(connection: Connection, who: Principal, rows: Iterable[MemoryRow]) -> list[MemoryRow]:
     """Return the memories that the user did not refuse; none if the conversation is refused."""
     found = refusals_of(connection, who.owner)
-    if ("session", who.conversation) in {(each.kind, each.value) for each in found}:
+    if _is_refused(who, found):
         return []
     return [
         row
         for row in rows
         if not any(r.covers(row["key"], row["category"], row["terms"].split()) for r in found)
     ]
+
+
+def _is_refused(who: Principal, found: Iterable[Refused]) -> bool:
+    return any((each.kind, each.value) == ("session", who.conversation) for each in found)
 
 
 def _refusal(id: bytes, kind: str, value: str, at: int) -> Refusal:
@@ -135,20 +140,22 @@ def forget_topic(engine: Engine, who: Principal, about: str) -> int:
     return _forgotten(engine, who, other, redactions, topic)
 
 
-def forget_session(engine: Engine, who: Principal, session: str) -> int:
-    """Forget a whole conversation, and what was learned from it."""
-    with engine.db.read(who.owner) as connection:
-        params = {"owner": who.owner, "session": session}
-        roots = [root for (root,) in connection.rows(statements.SESSION_ROOTS, params)]
+def forget_session(engine: Engine, who: Principal) -> int:
+    """Forget the whole conversation, and what was learned from it."""
+    return _forgotten(engine, who, _roots(engine, who, statements.SESSION_ROOTS))
+
+
+def forget_last_said(engine: Engine, who: Principal, count: int) -> int:
+    """Forget the last messages of the user in the conversation, with what they taught."""
+    roots = _roots(engine, who, statements.LAST_SAID, gap=int(Mark.GAP), limit=count)
     return _forgotten(engine, who, roots)
 
 
-def forget_last_said(engine: Engine, who: Principal, session: str, count: int = 1) -> int:
-    """Forget the last messages of the user in a conversation, with what they taught."""
+def _roots(engine: Engine, who: Principal, sql: str, **params: int) -> list[bytes]:
+    """Return the roots of memories of the conversation."""
+    params_of = {"owner": who.owner, "session": who.conversation, **params}
     with engine.db.read(who.owner) as connection:
-        params = {"owner": who.owner, "session": session, "gap": int(Mark.GAP), "limit": count}
-        roots = [root for (root,) in connection.rows(statements.LAST_SAID, params)]
-    return _forgotten(engine, who, roots)
+        return [root for (root,) in connection.rows(sql, params_of)]
 
 
 def _forgotten(
@@ -191,17 +198,13 @@ def _covered(engine: Engine, who: Principal, topic: Topic) -> list[MemoryRow]:
 
     with engine.db.read(who.owner) as connection:
         ids = engine.indexes.reading(connection, [who.owner], chosen)
-        return [
-            memory_row(cells)
-            for id in ids
-            for cells in connection.rows(statements.BY_ID, {"owner": who.owner, "id": id})
-        ]
+        return by_id(connection, who.owner, ids)
 
 
 # -- questions -------------------------------------------------------------------------------------
 
 
-def ask_back(engine: Engine, who: Principal, said: str, session: str) -> None:
+def ask_back(engine: Engine, who: Principal, said: str) -> None:
     """Keep a request that was not understood until the user says what is meant."""
     with owner_turn(engine, who.owner, who.name) as (tx, _):
-        queue.put(tx, "privacy", {"said": said}, session=session)
+        queue.put(tx, "privacy", {"said": said}, session=who.conversation)

@@ -15,9 +15,8 @@ from simonides.core.results import Waiting
 from simonides.core.scope import Principal, parse_scope
 from simonides.core.validation import text
 from simonides.govern.rights import Reach, may_see
-from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import memory_row, record_of
+from simonides.storage.rows import latest_of, record_of
 from simonides.write import queue
 from simonides.write.candidate import candidate_of
 from simonides.write.gates import Turn
@@ -55,9 +54,7 @@ def waiting(engine: Engine, who: Principal) -> list[Waiting]:
 
 def _sides(connection: Connection, who: Principal, entry: queue.Entry) -> list[Record]:
     """Return the statements that contradict each other, as they stand."""
-    params = [{"owner": who.owner, "root": root} for root in queue.sides(entry)]
-    rows = [connection.one(statements.CURRENT_OF_ROOT, each) for each in params]
-    return [record_of(memory_row(row)) for row in rows if row is not None]
+    return [record_of(row) for row in latest_of(connection, who.owner, queue.sides(entry))]
 
 
 def _may_see(who: Principal, entry: queue.Entry, sides: Sequence[Record]) -> bool:

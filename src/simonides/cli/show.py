@@ -18,6 +18,12 @@ from simonides.govern.rights import Grant
 SHOWN_CHARS = 100
 """Most characters of a memory in a line of a list; chosen for a terminal."""
 
+Item = (
+    Record | Event | Grant | results.Hit | results.Refusal | results.Receipt | results.Waiting
+    | results.Conversation
+)  # fmt: skip
+"""What a list has in its lines."""
+
 PARTS = {
     "whole": "meaning as a whole", "vector": "meaning as a whole",
     "window": "words matched here and in the turns beside it",
@@ -130,16 +136,7 @@ def _of_memories(result: Any) -> Iterable[str]:
         yield f"more: --cursor {result.next_cursor}"
 
 
-def _item(
-    item: Record
-    | results.Hit
-    | Event
-    | Grant
-    | results.Refusal
-    | results.Receipt
-    | results.Waiting
-    | results.Conversation,
-) -> str:
+def _item(item: Item) -> str:
     match item:
         case Record():
             past = "" if item.is_current else f"  {item.status.value}"
@@ -204,11 +201,10 @@ def _explanation(result: results.Explanation) -> Iterable[str]:
 
 def _reasons(found: results.Hit | results.Explanation, most: int | None = None) -> Iterable[str]:
     pairs = [
-        f"{asked} = {other}"
-        if asked.casefold() == other.casefold()
-        else f"{asked} ~ {other} ({like:.2f})"
-        for asked, other, like in ((m.asked, m.found, m.likeness) for m in found.met)
-    ]
+        f"{m.asked} = {m.found}" if m.asked.casefold() == m.found.casefold()
+        else f"{m.asked} ~ {m.found} ({m.likeness:.2f})"
+        for m in found.met
+    ]  # fmt: skip
     yield f"met: {', '.join(pairs) or '-'}"
     parts = [f"{PARTS.get(name, name)} {part:+.1f}" for name, part in found.why.items()]
     yield "; ".join(parts[:most])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
+from importlib.resources import files
 from typing import Any
 
 from simonides.core.errors import Refused
@@ -94,43 +96,10 @@ class OutcomeKind(StrEnum):
 _DONE = frozenset("created refreshed bumped superseded coexists forgotten undone".split())
 _PENDING = frozenset({"held", "review"})
 
-_KINDS = {
-    "created": "Stored.",
-    "refreshed": "Known already; it was renewed.",
-    "bumped": "Known already; it was confirmed.",
-    "touched": "Not stored as current: what is remembered there is better supported.",
-    "superseded": "Stored; it replaces an earlier version.",
-    "coexists": "Stored beside what is remembered.",
-    "held": "Held back until its session ends or a person decides.",
-    "dropped": "Not stored.",
-    "review": "Stored and marked: it contradicts another memory, and a person is asked.",
-    "blocked": "Refused.",
-    "forgotten": "Forgotten.",
-    "undone": "Taken back; what it had replaced is in force again.",
-}
-_REASONS = {
-    "secret": "policy forbids this content",
-    "personal": "policy forbids this personal data",
-    "hidden_characters": "external text hides characters",
-    "tool_call_syntax": "external text has the syntax of a tool call",
-    "prompt_pattern": "external text is worded as a command to a model",
-    "instruction": "external text reads like an instruction to a model",
-    "category_not_admitted": "the policy does not store this category",
-    "source_not_in_category": "the category does not accept this source",
-    "kind_not_in_category": "the category does not accept this kind",
-    "key_denied_execution": "this key may not be written now",
-    "key_not_allowed_policy": "the policy does not allow this key",
-    "scope_denied_execution": "this scope may not be written now",
-    "scope_not_allowed_policy": "the policy does not allow this scope",
-    "value_too_long": "the text is longer than the policy allows",
-    "external_directive": "external text cannot become a rule",
-    "below_confidence_floor": "it is too uncertain",
-    "no_news": "nothing in it is new",
-    "forgotten_since": "it was forgotten since",
-    "tombstoned": "it was forgotten on request",
-    "refused_by_user": "the user does not want this to be remembered",
-    "turn_already_stored": "this turn is stored already",
-}
+_TOLD: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    (files("simonides.core") / "outcome.toml").read_text("utf-8")
+)
+"""What became of a write, and why, in words for people."""
 
 
 class Outcome(Value):
@@ -168,7 +137,7 @@ class Outcome(Value):
     @property
     def explanation(self) -> str:
         """What happened and why, in one sentence."""
-        said = _KINDS[self.kind]
+        said = _TOLD["kinds"][self.kind]
         if not self.reasons or self.kind not in (OutcomeKind.BLOCKED, OutcomeKind.DROPPED):
             return said
         return f"{said[:-1]}: {'; '.join(map(_reason, self.reasons))}."
@@ -196,7 +165,7 @@ class Outcome(Value):
 
 def _reason(reason: str) -> str:
     name, _, rest = reason.partition(":")
-    said = _REASONS.get(name)
+    said = _TOLD["reasons"].get(name)
     if said is None:
         return f"`{reason}`"
     return f"{said} ({reason})" if rest else said

@@ -5,8 +5,10 @@ A policy file holds the sections that differ, see `simonides.core.policy_file`.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from enum import StrEnum
+from importlib.resources import files
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict
@@ -114,10 +116,9 @@ class Category(Section):
 
 
 def _lasting(soft: float, *kinds: Kind, rank: Rank = Rank.NONE, directive: bool = True) -> Category:
-    is_spared = rank in (Rank.DANGER, Rank.PROHIBITION)
     return Category(
         soft_ttl_days=soft, hard_ttl_days=None, kinds=kinds, directive=directive, rank=rank,
-        spared=is_spared,
+        spared=rank in (Rank.DANGER, Rank.PROHIBITION),
     )  # fmt: skip
 
 
@@ -160,61 +161,35 @@ CATEGORY_OF_KIND: Mapping[Kind, str] = {
     Kind.PROCEDURAL: "rule",
 }
 
-# Predicates that may have several values at a time. Chosen: things that people have or do several
-# of, in the words of extractors.
-MULTI_VALUED = tuple(
-    """
-    likes dislikes loves hates enjoys prefers avoids wants needs has owns uses knows speaks plays
-    visited read watched bought eats takes attended worked_on works_on studied learns has_pet
-    has_child has_sibling has_friend has_hobby has_skill has_condition allergic_to interested_in
-    member_of related_to
-    """.split()
+_WORDS: Mapping[str, Any] = tomllib.loads(
+    (files("simonides.core") / "policy.toml").read_text("utf-8")
 )
 
+MULTI_VALUED = tuple(_WORDS["multi_valued"].split())
+"""Predicates that may have several values at a time."""
 
-MANNERS = tuple(
-    """
-    name preferred_name pronouns language tone response_style response_format length formality
-    emoji units spelling update_channel
-    """.split()
-)
+MANNERS = tuple(_WORDS["manners"].split())
 """Keys that say how to speak to the user, in the order in which a prompt shows them."""
 
-DANGERS = ("allergies", "medication", "diet", "condition")
+DANGERS = tuple(_WORDS["dangers"].split())
 """Keys of what endangers somebody if it is overlooked."""
 
-SEVERAL: Mapping[str, str] = {
-    "allergies": "allergic_to", "medication": "takes", "condition": "has_condition",
-    "diet": "eats", "speaks": "speaks", "pets": "has_pet", "children": "has_child",
-    "hobbies": "has_hobby",
-}  # fmt: skip
+SEVERAL: Mapping[str, str] = _WORDS["several"]
 """Keys of which people have several values at a time, each with the predicate of its triples."""
 
-SINGLE = frozenset(
-    """
-    name preferred_name pronouns location time_zone language tone response_style employer role units
-    update_channel birthday relationship age
-    """.split()
-)
+SINGLE = frozenset(_WORDS["single"].split())
 """Keys with one value at a time: what is said later replaces the value before."""
 
+PROPOSED_KEYS: Mapping[str, str] = {
+    **{key: name for name, keys in _WORDS["proposed"].items() for key in keys.split()},
+    **dict.fromkeys(MANNERS, "manner"),
+    **dict.fromkeys(DANGERS, "danger"),
+}
+"""Keys that a model may propose, each with the category of its facts."""
+
 _OTHER_NAMES: Mapping[str, str] = {
-    other: key
-    for key, others in {
-        "allergies": "allergy allergic_to", "birthday": "date_of_birth", "children": "child kids",
-        "condition": "conditions medical_condition", "hobbies": "hobby", "pets": "pet",
-        "update_channel": "channel contact_channel preferred_channel",
-        "diet": "dietary_preference diets", "employer": "company workplace",
-        "language": "chat_language preferred_language response_language",
-        "location": "city home_city home_location residence",
-        "medication": "medicine medications medicines", "name": "full_name user_name",
-        "preferred_name": "nickname", "relationship": "marital_status relationship_status",
-        "response_style": "length response_length verbosity",
-        "role": "job_title occupation profession", "speaks": "languages",
-        "time_zone": "timezone",
-    }.items()
-    for other in others.split()
-}  # fmt: skip
+    other: key for key, others in _WORDS["other_names"].items() for other in others.split()
+}
 
 
 def folded(key: str) -> str:
@@ -235,29 +210,6 @@ def category_of_key(key: str | None) -> str | None:
         return "manner"
     known = "entity_fact" if key in SINGLE or key in SEVERAL else None
     return "danger" if key in DANGERS else known
-
-
-# Keys that a model may propose, each with the category of its facts. Chosen: what people tell
-# assistants about themselves and about the answers they want. A star matches one character or more.
-PROPOSED_KEYS: Mapping[str, str] = {
-    **dict.fromkeys(
-        """
-        theme color_preference currency date_format time_format code_style programming_language
-        editor notification_time meeting_time favorite_* *_preference
-        """.split(),
-        "preference",
-    ),
-    **dict.fromkeys(MANNERS, "manner"),
-    **dict.fromkeys(DANGERS, "danger"),
-    **dict.fromkeys("deploy_region environment default_*".split(), "configuration"),
-    **dict.fromkeys(
-        """
-        nickname age birthday location hometown role employer team project goal spouse partner
-        mother father manager declared_tier native_language time_zone relationship speaks *_name
-        """.split(),
-        "entity_fact",
-    ),
-}
 
 
 class ProposalLimits(Section):

@@ -60,18 +60,18 @@ def one_of(field: str, raw: object, known: Collection[str]) -> str:
     return raw
 
 
-def invalid(error: ValidationError, known: Sequence[str] = (), at: str = "") -> InvalidInput:
+def invalid(error: ValidationError, known: Sequence[str] = ()) -> InvalidInput:
     """Return the error of the first finding.
 
     Args:
         error: What pydantic found.
         known: Right names, of which the nearest is named where one is unknown.
-        at: Path of the validated value.
+
     """
     first = error.errors(include_url=False)[0]
     inner = first.get("ctx", {}).get("error")
     where = [str(part) for part in first["loc"] if not _is_internal(part)]
-    field = ".".join([*([at] if at else []), *where]) or "value"
+    field = ".".join(where) or "value"
     if isinstance(inner, InvalidInput):
         return InvalidInput(field, str(inner).split(": ", 1)[1])
     if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):

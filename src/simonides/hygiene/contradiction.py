@@ -11,16 +11,9 @@ import re
 
 from simonides.text.analyse import analyse
 from simonides.text.statement import NEGATIONS, read
+from simonides.text.words import first_of_group
 
-_PAIRS = """
-like dislike|likes dislikes|love hate|loves hates|enabled disabled|open closed|on off|true false
-allowed forbidden|required optional|alive dead|married single|possible impossible|safe unsafe
-available unavailable|valid invalid|active inactive|accept reject|accepts rejects|legal illegal
-healthy ill|full empty|up down|present absent|public private
-"""
-OPPOSITES = {
-    word: each.split()[0] for each in re.split(r"[|\n]", _PAIRS.strip()) for word in each.split()
-}
+OPPOSITES = first_of_group("opposites")
 """Words, each with the one that stands for its pair."""
 
 _PRONOUNS = frozenset("i my you your he his she her we our they their".split())

@@ -8,7 +8,7 @@ from simonides.core.engine import Engine
 from simonides.core.outcome import EventType
 from simonides.models.embedder import EmbedderFailed, embed
 from simonides.storage import statements
-from simonides.storage.rows import MemoryRow, memory_row, record_of
+from simonides.storage.rows import MemoryRow, memories, record_of
 from simonides.write.candidate import analysed_as
 from simonides.write.turn import index_row, owner_turn, vector_cells
 
@@ -44,7 +44,7 @@ def embed_owner(engine: Engine, owner: str) -> int:
 def _lacking(engine: Engine, owner: str) -> list[MemoryRow]:
     params = {"owner": owner, "embedder": engine.indexes.embedder, "limit": SLICE}
     with engine.db.read(owner) as connection:
-        return [memory_row(row) for row in connection.rows(statements.NOT_EMBEDDED, params)]
+        return memories(connection, statements.NOT_EMBEDDED, **params)
 
 
 def _text(row: MemoryRow) -> str:

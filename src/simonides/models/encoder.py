@@ -157,7 +157,7 @@ class Network:
         if runtime == "onnxruntime":
             from simonides.models.onnx import session_of
 
-            self._session = session_of(self._weights, self._layers)
+            self._session = session_of(self._weights, (directory / "layers.onnx").read_bytes())
             kept = {name: each for name, each in self._weights.items() if not name[0].isdigit()}
             self._weights = kept
         with np.load(directory / "axes.npz", allow_pickle=False) as held:

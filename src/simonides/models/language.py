@@ -123,15 +123,18 @@ class LanguageModels:
         budget = min(seconds or self._seconds, self._seconds)
         if self.is_paused:
             raise ModelFailed("unreachable", "it failed several times in a row, and is left alone")
+        last = [ModelFailed("timeout", f"no answer in {budget:.1f} s")]
+        question = self._tried(instructions, prompt, output, budget, last)
         try:
-            answer = self._answered(instructions, prompt, output, budget)
-        except ModelFailed as error:
+            answer = self._loop.run(question, budget)
+        except (ModelFailed, TimeoutError) as caught:
+            error = caught if isinstance(caught, ModelFailed) else last[-1]
             _log.warning("%s", error)
             if error.reason not in ("empty", "invalid", "refused"):
                 self._failures += 1
             if self._failures >= PAUSE_AFTER:
                 self._failures, self._paused_until = 0, self._clock.now_ms() + PAUSE_MS
-            raise
+            raise error from error.__cause__
         with self._lock:
             self._failures, self.usage = 0, self.usage + usage_of(answer)
         return answer
@@ -161,17 +164,6 @@ class LanguageModels:
         """Begin anew in a child process: the thread is the parent's."""
         self._lock, self._turns = threading.Lock(), None
         self._loop.after_fork()
-
-    def _answered(
-        self, instructions: str, prompt: str, output: type[T] | None, budget: float
-    ) -> AgentRunResult[Any]:
-        failures: list[ModelFailed] = []
-        question = self._tried(instructions, prompt, output, budget, failures)
-        try:
-            return self._loop.run(question, budget)
-        except TimeoutError:
-            late = ModelFailed("timeout", f"no answer in {budget:.1f} s")
-            raise next(reversed(failures), late) from None
 
     async def _tried(
         self,

@@ -46,10 +46,7 @@ class Part(NamedTuple):
 
 
 def line_of(
-    run: Sequence[Record],
-    marks: Sequence[str],
-    most: int,
-    earlier: Sequence[tuple[int, int]] = (),
+    run: Sequence[Record], marks: Sequence[str], most: int, earlier: Sequence[tuple[int, int]] = ()
 ) -> str:
     """Return the line of a memory, or of turns that follow each other.
 
@@ -77,12 +74,17 @@ def _text(record: Record, most: int, earlier: Sequence[tuple[int, int]]) -> str:
     speaker = record.speaker or (record.role if record.category == TURN else None)
     lead = f"{speaker.capitalize() if speaker == record.role else speaker}: " if speaker else ""
     key = f"{record.key} = " if record.key is not None else ""
-    text = " ".join(record.content.split())  # a line break could pretend to be a line of ours
-    text = text if len(text) <= most else f"{text[: most - 1]}…"
+    text = one_line(record.content, most)
     for start, end in reversed(earlier):
         if start < most - 1:
             text = f"{text[:start]}[earlier: {text[start:end]}]{text[end:]}"
     return lead + key + text
+
+
+def one_line(text: str, most: int | None = None) -> str:
+    """Return a text as one line, perhaps cut: a line break could pretend to be a line of ours."""
+    line = " ".join(text.split())
+    return line if most is None or len(line) <= most else f"{line[: most - 1]}…"
 
 
 def assembled(lines: Sequence[tuple[str, str]], hidden: Mapping[str, int]) -> str:

@@ -13,7 +13,7 @@ from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
 from simonides.core.filter import predicate_of
 from simonides.core.policy import canonical
-from simonides.core.record import FULL_ID, SHORT_ID, Place, Record, is_gap, looks_like_id
+from simonides.core.record import FULL_ID, SHORT_ID, Place, Record, id_text, is_gap, looks_like_id
 from simonides.core.results import Hit, Page
 from simonides.core.scope import Principal
 from simonides.core.validation import between, text
@@ -22,7 +22,15 @@ from simonides.recall.index import OwnerIndex
 from simonides.recall.view import View
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, batched, id_bytes, latest_of, memory_row, record_of
+from simonides.storage.rows import (
+    MemoryRow,
+    batched,
+    id_bytes,
+    latest_of,
+    memories,
+    memory_row,
+    record_of,
+)  # fmt: skip
 
 MAX_LISTED = 1_000
 """Most records of one page."""
@@ -87,16 +95,14 @@ def history(
     record = find(engine, who, which, reach)
     now = engine.clock.now_ms()
     with engine.db.read(record.owner) as connection:
-        found = [
-            record_of(row) for row in versions(connection, record.owner, id_bytes(record.root))
-        ]
+        rows = versions(connection, record.owner, id_bytes(record.root))
+    found = map(record_of, rows)
     return tuple(each for each in found if "expired" not in exclusions(who, each, reach, now))
 
 
 def versions(connection: Connection, owner: str, root: bytes) -> list[MemoryRow]:
     """Return the rows of all versions of a memory, oldest first."""
-    params = {"owner": owner, "root": root}
-    return [memory_row(cells) for cells in connection.rows(statements.HISTORY, params)]
+    return memories(connection, statements.HISTORY, owner=owner, root=root)
 
 
 def list_memories(
@@ -123,15 +129,11 @@ def list_memories(
     with engine.db.read(*(each.owner for each in reach)) as connection:
         for each in reach[place:]:
             while len(found) <= most:
-                params = {"owner": each.owner, "before": before, "limit": BATCH}
-                rows = [memory_row(cells) for cells in connection.rows(statements.LIST, params)]
-                records = [record_of(row) for row in rows]
-                shown = [
-                    r
-                    for r in records
-                    if not is_gap(r.content) and not exclusions(who, r, [each], now)
-                ]
-                found += [r for r in shown if predicate is None or predicate(r)]
+                named = {"owner": each.owner, "before": before, "limit": BATCH}
+                rows = memories(connection, statements.LIST, **named)
+                shown = (r for r in map(record_of, rows) if not exclusions(who, r, [each], now))
+                kept = (r for r in shown if not is_gap(r.content))
+                found += [r for r in kept if predicate is None or predicate(r)]
                 if len(rows) < BATCH:
                     break
                 before = rows[-1]["id"]
@@ -170,18 +172,15 @@ def exclusions(who: Principal, record: Record, reach: Sequence[Reach], now: int)
 def _named(
     connection: Connection, engine: Engine, who: Principal, name: str, reach: Sequence[Reach]
 ) -> Record | None:
-    now = engine.clock.now_ms()
+    now, sql = engine.clock.now_ms(), statements.BY_KEY
+    named: dict[str, str | bytes] = {"key": canonical(name)}
+    if FULL_ID.fullmatch(name):
+        sql, named = statements.BY_ID, {"id": id_bytes(name)}
+    elif SHORT_ID.fullmatch(name):
+        sql, named = statements.BY_SHORT_ID, {"tail": bytes.fromhex(name)}
     for each in reach:
-        if FULL_ID.fullmatch(name):
-            params = {"owner": each.owner, "id": id_bytes(name)}
-            cells = connection.rows(statements.BY_ID, params)
-        elif SHORT_ID.fullmatch(name):
-            params = {"owner": each.owner, "tail": bytes.fromhex(name)}
-            cells = connection.rows(statements.BY_SHORT_ID, params)
-        else:
-            params = {"owner": each.owner, "key": canonical(name)}
-            cells = connection.rows(statements.BY_KEY, params)
-        records = [record_of(memory_row(row)) for row in cells]
+        rows = memories(connection, sql, owner=each.owner, **named)
+        records = [record_of(row) for row in rows]
         # The task's own comes before its user's; of several values the last.
         records.sort(key=lambda r: (r.said_at, r.id), reverse=True)
         records.sort(key=lambda r: (r.task != who.home.task, r.audience is None, r.purpose is None))
@@ -216,19 +215,14 @@ def _nearest_key(
 
 def _with_reads(connection: Connection, records: Sequence[Record]) -> list[Record]:
     """Return records with how often and when they were last recalled."""
-    found: dict[tuple[str, str], tuple[int, int]] = {}
+    found: dict[tuple[str, str], dict[str, Any]] = {}
     for owner in {record.owner for record in records}:
-        roots = [id_bytes(record.root) for record in records if record.owner == owner]
-        params = {f"id{number}": id for number, id in enumerate(roots)}
-        sql = statements.reads_of(len(roots))
-        for root, count, last in connection.rows(sql, {"owner": owner, **params}):
-            found[owner, root.hex()] = (count, last)
-    done = []
-    for record in records:
-        count, last = found.get((record.owner, record.root.replace("-", "")), (0, 0))
-        reads = {"access_count": count, "last_accessed_at": to_datetime(last)}
-        done.append(record.model_copy(update=reads) if count else record)
-    return done
+        for batch in batched([id_bytes(each.root) for each in records if each.owner == owner]):
+            rows = connection.rows(statements.reads_of(len(batch)), {"owner": owner, **batch})
+            for root, count, last in rows:
+                reads = {"access_count": count, "last_accessed_at": to_datetime(last)}
+                found[owner, id_text(root)] = reads
+    return [each.model_copy(update=found.get((each.owner, each.root))) for each in records]
 
 
 def own(engine: Engine, who: Principal, which: object) -> Record:

@@ -8,7 +8,10 @@ is its relevance.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
+from functools import partial
+from importlib.resources import files
 from itertools import compress
 from typing import NamedTuple
 
@@ -28,36 +31,15 @@ from simonides.storage.database import Connection
 
 Weights = Mapping[Form, Mapping[str, float]]
 
-_QUESTION = {
-    "whole": 4.2, "window": 11.0, "session": 5.6, "words": 3.0, "speaker": 1.9, "date": 3.6,
-    "time": 1.9, "own": 1.6, "length": 2.9, "wish": 4.5,
-}  # fmt: skip
-_MESSAGE = {"session": 12.8, "words": 3.3, "opening": 2.7, "recency": 1.4, "session_whole": 6.6}
-_PLAIN_QUESTION = {
-    "whole": 10.0, "window": 4.1, "session": 1.9, "words": 1.5, "speaker": 1.9, "date": 3.5,
-    "time": 2.1, "own": 1.6, "length": 3.7,
-}  # fmt: skip
-_PLAIN_MESSAGE = {
-    "session": 5.6, "words": 2.0, "opening": 2.6, "recency": 1.4, "session_whole": 9.1,
-}  # fmt: skip
-_FIRST_QUESTION = {
-    "whole": 10.3, "words": 6.0, "speaker": 2.2, "date": 3.7, "time": 2.0, "own": 1.6,
-    "length": 3.7, "wish": 4.5,
-}  # fmt: skip
-_FIRST_MESSAGE = {"words": 4.6, "opening": 2.7, "recency": 1.6, "session_whole": 12.5}
+
+def _weights(stage: str) -> Weights:
+    """Return the weights of a stage by the form of a query, as log-odds per unit of evidence."""
+    text = (files("simonides.recall") / "weights.toml").read_text("utf-8")
+    of = tomllib.loads(text)[stage]
+    return {form: of["message" if form is Form.MESSAGE else "question"] for form in Form}
 
 
-def _by_form(question: Mapping[str, float], message: Mapping[str, float]) -> Weights:
-    return {Form.QUESTION: question, Form.REMARK: question, Form.MESSAGE: message}
-
-
-FIRST = _by_form(_FIRST_QUESTION, _FIRST_MESSAGE)
-CLOSER = _by_form(_QUESTION, _MESSAGE)
-PLAIN = _by_form(_PLAIN_QUESTION, _PLAIN_MESSAGE)
-"""Log-odds per unit of evidence: softmax regressions on the development questions of five sets in
-equal shares (`benchmarks/fit.py`): of the first stage, of the second, and of the second where words
-stand in for the vectors of tokens. The weight of wishes is from `benchmarks/wish.py`. What asks or
-orders is a question; a turn of a running talk is a message."""
+FIRST, CLOSER, PLAIN = map(_weights, ("first", "closer", "plain"))
 
 CANDIDATES = 200
 """Rows of the first stage that the second looks at, with the turns next to them. In a store of
@@ -307,25 +289,23 @@ class Ranking:
 
     def _fused(self) -> dict[str, Floats]:
         """Return what each signal adds to the score in the modes that sources of memory name."""
-        view, settings = self.view, self._settings
-        doubt = 0.1 * DOUBT * (view.column("confidence") - np.float32(1.0))
+        view, settings, weights = self.view, self._settings, WEIGHTED
         words = bm25(view, self._matches)
-        keyword = words / (words.max(initial=0.0) or 1.0)
-        vector = np.maximum(self._evidence["whole"], 0.0)
+        found = {
+            "vector": np.maximum(self._evidence["whole"], 0.0),
+            "keyword": words / (words.max(initial=0.0) or 1.0),
+        }
         if settings.fusion == "rrf":
-            ranks = {"keyword": _reciprocal(view, keyword, self._visible, settings.rrf_k)}
-            ranks["vector"] = _reciprocal(view, vector, self._visible, settings.rrf_k)
-            return {**ranks, "confidence": doubt}
-        if settings.fusion == "hybrid":
+            ranks = partial(_reciprocal, view, visible=self._visible, k=settings.rrf_k)
+            found, weights = {name: ranks(each) for name, each in found.items()}, {}
+        elif settings.fusion == "hybrid":
             share = settings.hybrid_weight
-            hybrid = {"vector": share * vector, "keyword": (1.0 - share) * keyword}
-            return {**hybrid, "confidence": doubt}
-        age = np.maximum(self._now - view.column("updated"), 0) / HALF_LIFE_MS
-        evidence = {
-            "vector": vector, "keyword": keyword, "recency": np.exp2(-age),
-            "importance": view.column("importance"),
-        }  # fmt: skip
-        weighted = {name: WEIGHTED[name] * values for name, values in evidence.items()}
+            weights = {"vector": share, "keyword": 1.0 - share}
+        else:
+            age = np.maximum(self._now - view.column("updated"), 0) / HALF_LIFE_MS
+            found |= {"recency": np.exp2(-age), "importance": view.column("importance")}
+        doubt = 0.1 * DOUBT * (view.column("confidence") - np.float32(1.0))
+        weighted = {name: weights.get(name, 1.0) * each for name, each in found.items()}
         return {**weighted, "confidence": doubt}
 
 

@@ -20,12 +20,7 @@ from simonides.core.results import Explanation, Hit, Meeting, Recall
 from simonides.core.scope import Principal
 from simonides.core.validation import between, enum_member, share, text
 from simonides.govern.rights import Reach, may_see, readable
-from simonides.models.embedder import (
-    Embedder,
-    EmbedderFailed,
-    Encoded,
-    no_tokens,
-)
+from simonides.models.embedder import Embedder, EmbedderFailed, Encoded, no_tokens
 from simonides.recall.index import KINDS, Bools
 from simonides.recall.interaction import Token
 from simonides.recall.lookup import endings_of, exclusions, find, latest, view_of_the_past
@@ -212,11 +207,7 @@ def standing(
 
 
 def explain(
-    engine: Engine,
-    who: Principal,
-    which: object,
-    query: str,
-    scopes: Sequence[str] | None = None,
+    engine: Engine, who: Principal, which: object, query: str, scopes: Sequence[str] | None = None
 ) -> Explanation:
     """Say why a memory would or would not be recalled for a query.
 
@@ -292,7 +283,7 @@ def _met(
     """
     ids, likeness = ranking.likeness(found)
     told = [word for word in _WORD.findall(content[:MET_CHARS]) if analyse(word)]
-    pairs: list[tuple[float, str, str]]
+
     pieces = getattr(embedder, "pieces", None)
     if likeness.size and pieces is not None:
         words = _words_by_token(pieces, told)
@@ -327,12 +318,10 @@ def _ranking(
     preferences = engine.policies.for_org(who.home.org).recall if ask.bias else None
 
     def ranked(view: View) -> T:
-        ranking = Ranking(
+        return use(Ranking(
             view, query, visible(view, who, ask, now), now=now, settings=engine.settings,
-            connection=connection, preferences=preferences,
-            floor=ask.floor,
-        )  # fmt: skip
-        return use(ranking)
+            connection=connection, preferences=preferences, floor=ask.floor,
+        ))  # fmt: skip
 
     if ask.is_past:
         return ranked(view_of_the_past(engine, connection, owners, ask.known_at, ask.valid_at, now))
@@ -396,21 +385,18 @@ def _take(
             if not record.is_current and not ask.is_past:
                 if not is_last:
                     return None
-                newer = latest(connection, record)
-                if not newer.is_current or newer.place != record.place:
+                newer, place = latest(connection, record), record.place
+                # What is found as well has a place of its own.
+                if not newer.is_current or newer.place != place or id_bytes(newer.id) in records:
                     continue
-                if id_bytes(newer.id) in records:
-                    continue  # it has a place of its own
                 record = newer
             record = as_then(record) if ask.is_past else record
             if len(hits) < ask.limit and (ask.predicate is None or ask.predicate(record)):
-                hits.append(
-                    Hit.model_construct(
-                        record=record, score=found.score, relevance=found.relevance, why=found.why,
-                        met=_met(engine.embedder, ask.query, ranking, found, record.content),
-                        terms=found.terms, at=to_datetime(now),
-                    )
-                )  # fmt: skip
+                hits.append(Hit.model_construct(
+                    record=record, score=found.score, relevance=found.relevance, why=found.why,
+                    met=_met(engine.embedder, ask.query, ranking, found, record.content),
+                    terms=found.terms, at=to_datetime(now),
+                ))  # fmt: skip
         first, size = first + size, 4 * size
     return hits
 

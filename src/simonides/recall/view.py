@@ -73,20 +73,17 @@ class View:
 
     def column(self, name: str) -> NDArray[Any]:
         """Return a column of all rows by name; rows of other owners come after the nearest's."""
-        found = self._columns.get(name)
-        if found is None:
-            found = self._columns[name] = self._concatenated(name)
-        return found
+        if name not in self._columns:
+            self._columns[name] = self._concatenated(name)
+        return self._columns[name]
 
     def _concatenated(self, name: str) -> NDArray[Any]:
         if len(self.parts) == 1:
             return self.parts[0].column(name)
         parts = [part.column(name) for part in self.parts]
         if name in ("before", "after"):
-            parts = [
-                np.where(part == NONE, NONE, part + offset)
-                for part, offset in zip(parts, self.offsets, strict=True)
-            ]
+            pairs = zip(parts, self.offsets, strict=True)
+            parts = [np.where(part == NONE, NONE, part + offset) for part, offset in pairs]
         elif name == "session":
             first = np.cumsum([0, *(len(part.sessions) for part in self.parts)])
             parts = [part + offset for part, offset in zip(parts, first[:-1], strict=True)]
@@ -139,8 +136,8 @@ class View:
 
     def owner_and_id(self, row: int) -> tuple[str, bytes]:
         """Return the owner and the id of a row."""
-        number = int(np.searchsorted(self.offsets, row, "right")) - 1
-        return self.owners[number], self.parts[number].ids[row - self.offsets[number]]
+        part, at = self.locate(row)
+        return self.owners[self.parts.index(part)], part.ids[at]
 
     def row_of(self, owner: str, id: bytes) -> int | None:
         """Return the row of a memory, or None."""

@@ -70,19 +70,19 @@ def add(
         source = enum_member(Source, "source", source).value
     if me is not None:
         me = text("me", me)
-    session = who.conversation
+
     pieces = [pieces_of(message, me=me, source=source) for message in said]
-    correct_facts(engine, who, session, pieces)
-    _cut_refused(engine, who, session, pieces)
+    correct_facts(engine, who, pieces)
+    _cut_refused(engine, who, pieces)
     echoes = echoed(engine, who)
     for piece in (piece for each in pieces for piece in each):
         piece.drop_echoes(echoes)
     read = [
-        Said(m, parts, [_judged(engine, who, session, m, each, moment) for each in parts], moment)
+        Said(m, parts, [_judged(engine, who, m, each, moment) for each in parts], moment)
         for m, parts in zip(said, pieces, strict=True)
     ]
     when = to_ms(read[0].when or local_time(engine.clock, engine.clock.now_ms()))
-    resent, edited = known(engine, who, session, [each.marks() for each in read], when)
+    resent, edited = known(engine, who, [each.marks() for each in read], when)
     lines: list[AddLine] = []
     batch: list[Said] = []
     later = len(read) - len(resent) > SLICE
@@ -90,7 +90,7 @@ def add(
         asks = [ask for piece in each.pieces for ask in piece.asks]
         ends = asks or len(batch) == SLICE or place in resent
         if batch and (ends or each.is_after(batch[-1], engine.settings.idle_minutes)):
-            lines += _stored(engine, who, session, batch, turns_later=later)
+            lines += _stored(engine, who, batch, turns_later=later)
             batch = []
         if place in resent:
             lines.append(AddLine(role=each.message.role, reasons=("resent",)))
@@ -99,12 +99,12 @@ def add(
         if asks:  # they are about what came before
             told = any(ask.kind is Kind.OFF_RECORD for ask in asks)
             cut = told or any(piece.is_cut for piece in each.pieces)
-            done = tuple(obey(engine, who, session, ask, cut=cut) for ask in asks)
-            [line] = _stored(engine, who, session, batch, turns_later=later)
+            done = tuple(obey(engine, who, ask, cut=cut) for ask in asks)
+            [line] = _stored(engine, who, batch, turns_later=later)
             lines.append(line.model_copy(update={"asked": done}))
             batch = []
     if batch:
-        lines += _stored(engine, who, session, batch, turns_later=later)
+        lines += _stored(engine, who, batch, turns_later=later)
     if later:
         engine.worker.embed([who.owner])
     return AddReport(lines=tuple(lines), **read_by_model(engine, who, wait=wait))
@@ -156,7 +156,7 @@ class Said:
 
 
 def _stored(
-    engine: Engine, who: Principal, session: str, said: Sequence[Said], *, turns_later: bool
+    engine: Engine, who: Principal, said: Sequence[Said], *, turns_later: bool
 ) -> list[AddLine]:
     """Store messages in one transaction, each with what is learned from it."""
     every = [j for each in said for turn, facts in each.judged for j in (turn, *facts)]
@@ -199,11 +199,9 @@ def _stored(
     return lines
 
 
-def _cut_refused(
-    engine: Engine, who: Principal, session: str, pieces: Sequence[Sequence[Piece]]
-) -> None:
+def _cut_refused(engine: Engine, who: Principal, pieces: Sequence[Sequence[Piece]]) -> None:
     """Cut out of the turns what the user does not want to be kept."""
-    topics, is_refused = privacy.refused(engine, who, session)
+    topics, is_refused = privacy.refused(engine, who)
     for piece in (piece for each in pieces for piece in each):
         if is_refused and piece.is_kept:
             piece.drop()
@@ -220,18 +218,13 @@ def placed(judged: Judgement, **fields: Any) -> Judgement:
 
 
 def _judged(
-    engine: Engine,
-    who: Principal,
-    session: str,
-    message: Message,
-    piece: Piece,
-    moment: datetime | None,
+    engine: Engine, who: Principal, message: Message, piece: Piece, moment: datetime | None
 ) -> tuple[Judgement, list[Judgement]]:
     """Return what policy says of a turn, and of what is learned from it."""
     at = message.at or moment
     shared: dict[str, Any] = {
-        "session": session, "role": piece.role, "speaker": piece.speaker, "source": piece.source,
-        "at": at, "origin": piece.origin,
+        "session": who.conversation, "role": piece.role, "speaker": piece.speaker,
+        "source": piece.source, "at": at, "origin": piece.origin,
     }  # fmt: skip
     turn = Draft(piece.text, position=0, message_id=message.id, **shared)
     facts = [Draft(**{**shared, "role": None, **fields}) for fields in piece.learned]

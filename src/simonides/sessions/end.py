@@ -31,26 +31,10 @@ from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, said_at
 from simonides.storage.transaction import Transaction
 from simonides.text.analyse import query_terms
-from simonides.write import queue
+from simonides.write import log, queue
 from simonides.write.candidate import candidate_of
 from simonides.write.gates import Turn
 from simonides.write.judge import Judgement, judge, judge_approved
-from simonides.write.log import (
-    Part,
-    begin_end,
-    end_job,
-    ending_parts,
-    keep,
-    last_of,
-    last_part,
-    learned_from,
-    name_of,
-    next_position,
-    part_of,
-    principal_of_part,
-    read_job,
-    turns_of,
-)  # fmt: skip
 from simonides.write.remember import decided_alone, vectors_of
 from simonides.write.turn import Vector, owner_turn
 
@@ -76,23 +60,21 @@ LEAST_SUPPORT = 2
 
 def end(engine: Engine, who: Principal) -> SessionReport:
     """End what is open of a conversation, and whatever end of it a killed process left behind."""
-    with engine.db.read(who.owner) as connection:
-        found = last_part(connection, who)
-    if found is not None and found.status == "open":
+    if _open_part(engine, who) is not None:
         with owner_turn(engine, who.owner, who.name) as (tx, _):
-            if (found := last_part(tx.connection, who)) is not None:
-                begin_end(engine, tx, found, next_position(tx, who) - 1)
+            if (found := log.last_part(tx.connection, who)) is not None:
+                log.begin_end(engine, tx, found, log.next_position(tx, who) - 1)
     report = SessionReport(session=who.conversation)
-    for part in _ending(engine, who.owner, name_of(who)):
+    for part in _ending(engine, who.owner, log.name_of(who)):
         report = finish(engine, who, part)
     return report
 
 
 def end_idle(engine: Engine, owner: str, id: bytes) -> None:
     """End a part of a conversation if its quiet time is over; the worker calls it."""
-    job = {"owner": owner, "job": end_job(id)}
+    job = {"owner": owner, "job": log.end_job(id)}
     with owner_turn(engine, owner, "session end") as (tx, _):
-        part = part_of(tx.connection, owner, id)
+        part = log.part_of(tx.connection, owner, id)
         if part is None or part.status == "ended":
             tx.connection.run(statements.NOT_DUE, job)
             return
@@ -100,11 +82,11 @@ def end_idle(engine: Engine, owner: str, id: bytes) -> None:
         if part.status == "open" and due > tx.now:
             return  # something was added since
         if part.status == "open":
-            begin_end(engine, tx, part, next_position(tx, principal_of_part(part)) - 1)
+            log.begin_end(engine, tx, part, log.next_position(tx, log.principal_of_part(part)) - 1)
         # Until the last step it stays due, in case this process dies.
         tx.connection.run(statements.SET_DUE, {**job, "at": tx.now + RETRY_MS})
     for each in _ending(engine, owner, part.name):
-        finish(engine, principal_of_part(each), each)
+        finish(engine, log.principal_of_part(each), each)
 
 
 def end_due(engine: Engine) -> bool:
@@ -119,11 +101,11 @@ def end_due(engine: Engine) -> bool:
 
 def read_idle(engine: Engine, owner: str, id: bytes) -> None:
     """Let the model read what waits of a part; the worker calls it."""
-    job, later = {"owner": owner, "job": read_job(id)}, engine.clock.now_ms() + RETRY_MS
+    job, later = {"owner": owner, "job": log.read_job(id)}, engine.clock.now_ms() + RETRY_MS
     with engine.db.write(owner) as connection:
         connection.run(statements.SET_DUE, {**job, "at": later})  # in case this process dies
-        part = part_of(connection, owner, id)
-    found = None if part is None else read_waiting(engine, principal_of_part(part), id)
+        part = log.part_of(connection, owner, id)
+    found = None if part is None else read_waiting(engine, log.principal_of_part(part), id)
     if found is None or not any(each.startswith("model:") for each in found.reasons):
         with engine.db.write(owner) as connection:
             connection.run(statements.NOT_DUE_AT, {**job, "at": later})
@@ -140,12 +122,18 @@ def end_begun(engine: Engine) -> None:
             _log.warning("a session is not ended: %s", error)
 
 
-def _ending(engine: Engine, owner: str, name: str) -> list[Part]:
+def _ending(engine: Engine, owner: str, name: str) -> list[log.Part]:
     with engine.db.read(owner) as connection:
-        return ending_parts(connection, owner, name)
+        return log.ending_parts(connection, owner, name)
 
 
-def finish(engine: Engine, who: Principal, part: Part) -> SessionReport:
+def _open_part(engine: Engine, who: Principal) -> log.Part | None:
+    with engine.db.read(who.owner) as connection:
+        part = log.last_part(connection, who)
+    return part if part is not None and part.status == "open" else None
+
+
+def finish(engine: Engine, who: Principal, part: log.Part) -> SessionReport:
     """Take the steps of an end that are left, and report what they did."""
     ending = Ending(engine, who, part)
     for step in STEPS[STEPS.index(part.step) + 1 :]:
@@ -155,15 +143,13 @@ def finish(engine: Engine, who: Principal, part: Part) -> SessionReport:
 
 def checkpoint(engine: Engine, who: Principal) -> SessionReport:
     """Promote what has found support by now; the conversation goes on."""
-    with engine.db.read(who.owner) as connection:
-        part = last_part(connection, who)
-    if part is None or part.status != "open":
+    part = _open_part(engine, who)
+    if part is None:
         return SessionReport(session=who.conversation)
     found = read_waiting(engine, who, part.id)
     ending = Ending(engine, who, part)
     ending.do("checkpoint")
-    more = {"extracted": found.outcomes, "reasons": found.reasons, "usage": found.usage}
-    return ending.report.model_copy(update=more)
+    return ending.report.model_copy(update=found.reported)
 
 
 class Ending:
@@ -173,7 +159,7 @@ class Ending:
         report: What was done so far.
     """
 
-    def __init__(self, engine: Engine, who: Principal, part: Part) -> None:
+    def __init__(self, engine: Engine, who: Principal, part: log.Part) -> None:
         self._engine, self._who, self._part = engine, who, part
         self._turns: list[MemoryRow] = []
         self._learned: list[MemoryRow] = []
@@ -188,9 +174,11 @@ class Ending:
         """
         while True:
             try:
+                if step == "extracted":
+                    self._extract()
                 effect = self.prepare(step)
                 with owner_turn(self._engine, self._who.owner, self._who.name) as (tx, index):
-                    if step not in STEPS or self.take(tx, step):
+                    if (step not in STEPS or self.take(tx, step)) and effect is not None:
                         effect(tx, index)
             except NotFound:
                 if not self._read():
@@ -203,12 +191,12 @@ class Ending:
         before = [each["id"] for each in self._turns]
         with self._engine.db.read(self._who.owner) as connection:
             self._turns = self._turns_now(connection)
-            self._learned = learned_from(connection, self._who.owner, self._turns)
+            self._learned = log.learned_from(connection, self._who.owner, self._turns)
         return before != [each["id"] for each in self._turns]
 
     def _turns_now(self, connection: Connection) -> list[MemoryRow]:
-        first, last = self._part.data["first"], last_of(self._part)
-        return turns_of(connection, self._who, first, last)
+        first, last = self._part.data["first"], log.last_of(self._part)
+        return log.turns_of(connection, self._who, first, last)
 
     def _told(self) -> list[MemoryRow]:
         """Return what may be summed up: no results of tools, and nothing that the user refused."""
@@ -216,11 +204,9 @@ class Ending:
         with self._engine.db.read(self._who.owner) as connection:
             return unrefused(connection, self._who, own)
 
-    def prepare(self, step: str) -> Effect:
+    def prepare(self, step: str) -> Effect | None:
         """Do what a step needs outside a transaction, and return what it does inside one."""
         match step:
-            case "extracted":
-                return self._extraction()
             case "summarised":
                 return self._summary()
             case "promoted" | "checkpoint":
@@ -228,7 +214,7 @@ class Ending:
             case "cleaned":
                 return self._clean
             case _:
-                return self._nothing
+                return None
 
     def take(self, tx: Transaction, step: str) -> bool:
         """Take a step, unless another worker has; return whether it is taken now."""
@@ -239,16 +225,12 @@ class Ending:
             "before": STEPS[STEPS.index(step) - 1],
         }  # fmt: skip
         if is_last:
-            tx.connection.run(
-                statements.NOT_DUE, {"owner": tx.owner, "job": end_job(self._part.id)}
-            )
+            job = {"owner": tx.owner, "job": log.end_job(self._part.id)}
+            tx.connection.run(statements.NOT_DUE, job)
         return bool(tx.connection.rows(statements.TAKE_STEP, params))
 
     def _said(self, **fields: Any) -> None:
         self.report = self.report.model_copy(update=fields)
-
-    def _nothing(self, tx: Transaction, index: OwnerIndex) -> None:
-        pass
 
     def _stored(
         self, tx: Transaction, index: OwnerIndex, judged: Iterable[tuple[Judgement, Vector]]
@@ -258,26 +240,25 @@ class Ending:
 
     # -- steps -------------------------------------------------------------------------------------
 
-    def _extraction(self) -> Effect:
+    def _extract(self) -> None:
         """Let the model read what is left, and sum it up; what it stores, it stores itself."""
         told = self._told()
         found = read_waiting(self._engine, self._who, self._part.id, sums_up=is_substantive(told))
-        self._said(extracted=found.outcomes, reasons=found.reasons, usage=found.usage)
+        self._said(**found.reported)
         self._read()  # something may be forgotten while the model reads
         said = [each["content"] for each in self._told()]
         self._by_model = supported_summary(found.summary, said, MOST_CHARS)
-        return self._nothing
 
-    def _summary(self) -> Effect:
+    def _summary(self) -> Effect | None:
         told = self._told()
         if not is_substantive(told):
-            return self._nothing
+            return None
         ruling = [row for row in self._learned if row["category"] in STANDING or row["key"]]
         text, quoted = summarised(told, [row["quote"] or row["content"] for row in ruling])
         if self._by_model:
             text, quoted = f"{text.splitlines()[0]}\n{self._by_model}", told[-MOST_PARENTS:]
         if not text:
-            return self._nothing
+            return None
         last = max(said_at(turn) for turn in told)
         draft = Draft(
             text, category=SUMMARY, kind="episodic", source=Source.AGENT_INFERRED.value,
@@ -290,10 +271,10 @@ class Ending:
 
         def store(tx: Transaction, index: OwnerIndex) -> None:
             [outcome] = self._stored(tx, index, zip(judged, vectors, strict=True))
-            part = part_of(tx.connection, tx.owner, self._part.id)
+            part = log.part_of(tx.connection, tx.owner, self._part.id)
             if outcome.record is not None and part is not None:
                 data = {**part.data, "summary": outcome.record.root}
-                keep(tx.connection, tx.owner, part.id, data)
+                log.keep(tx.connection, tx.owner, part.id, data)
             self._said(summary=outcome)
 
         return store
@@ -307,11 +288,9 @@ class Ending:
         notes = [each for each in self._turns if each["importance"] != Importance.NORMAL]
         judged = [judge(candidate_of(self._engine, self._who, _noted(each))) for each in notes]
         with self._engine.db.read(self._who.owner) as connection:
-            held = [
-                entry
-                for entry in queue.entries(connection, self._who.owner)
-                if entry.kind == "held" and entry.session == name_of(self._who)
-            ]
+            entries = list(queue.entries(connection, self._who.owner))
+        own = [entry for entry in entries if entry.session == log.name_of(self._who)]
+        held = [entry for entry in own if entry.kind == "held"]
         found = [each for each in held if _is_supported(each, self._turns)]
         drafts = [Draft(**entry.data["draft"]) for entry in found]
         homes = [replace(self._who, home=parse_scope(str(draft.scope))) for draft in drafts]
@@ -323,15 +302,13 @@ class Ending:
 
         def store(tx: Transaction, index: OwnerIndex) -> None:
             waiting = {each.id for each in queue.entries(tx.connection, tx.owner)}
-            entries = [None] * len(notes) + found
-            outcomes = self._stored(tx, index, [
-                (each, vector)
-                for entry, each, vector in zip(entries, judged, vectors, strict=True)
-                if entry is None or entry.id in waiting
-            ])  # fmt: skip
+            gone = [each for each in held if each.id not in waiting]  # it was decided meanwhile
+            ready = zip([*[None] * len(notes), *found], judged, vectors, strict=True)
+            chosen = [(each, vector) for entry, each, vector in ready if entry not in gone]
+            outcomes = self._stored(tx, index, chosen)
             dropped = [entry for entry in held if is_last and entry not in found]
             for entry in found + dropped:
-                if entry.id in waiting:  # else it was decided meanwhile
+                if entry not in gone:
                     reason = "no_support" if entry in dropped else "supported"
                     tx.remove("pending", entry.id, EventType.REVIEWED, reason)
             self._said(promoted=tuple(outcomes), dropped=len(dropped))

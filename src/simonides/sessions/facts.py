@@ -11,29 +11,26 @@ from simonides.core.policy import folded
 from simonides.core.scope import Principal
 from simonides.sessions.reading import Piece
 from simonides.storage import statements
-from simonides.storage.rows import MemoryRow, memory_row
+from simonides.storage.rows import MemoryRow, memories
 from simonides.text.changes import corrected
 from simonides.write.statement import SOON
 
 
-def correct_facts(
-    engine: Engine, who: Principal, session: str, pieces: Sequence[Sequence[Piece]]
-) -> None:
+def correct_facts(engine: Engine, who: Principal, pieces: Sequence[Sequence[Piece]]) -> None:
     """Let "Sorry, I meant Hull" teach what it corrects, a fact of the turns before it."""
     said = [piece for each in pieces for piece in each]
     for place, piece in enumerate(said):
         for clause in piece.corrections:
             recent = [f for each in said[max(place - SOON, 0) : place] for f in each.learned]
-            facts = [*reversed(recent), *_last_facts(engine, who, session)]
+            facts = [*reversed(recent), *_last_facts(engine, who)]
             fact = next(filter(None, (_corrected(each, clause) for each in facts)), None)
             piece.learned += [fact] if fact is not None else []
 
 
-def _last_facts(engine: Engine, who: Principal, session: str) -> list[MemoryRow]:
-    params = {"owner": who.owner, "session": session, "limit": SOON}
+def _last_facts(engine: Engine, who: Principal) -> list[MemoryRow]:
+    params = {"owner": who.owner, "session": who.conversation, "limit": SOON}
     with engine.db.read(who.owner) as connection:
-        rows = connection.rows(statements.LAST_FACTS, params)
-    return [memory_row(cells) for cells in rows]
+        return memories(connection, statements.LAST_FACTS, **params)
 
 
 def _corrected(fact: Mapping[str, Any], clause: str) -> dict[str, Any] | None:

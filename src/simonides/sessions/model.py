@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simonides.capture.commands import Kind, read_clause
 from simonides.capture.proposals import (
-    Checked,
     Extraction,
     Proposal,
     checked,
@@ -33,26 +32,16 @@ from simonides.core.record import Draft, Importance, Source, id_text
 from simonides.core.results import ModelUsage
 from simonides.core.scope import Principal
 from simonides.models.language import LanguageModels, ModelFailed, usage_of
+from simonides.prompt.lines import one_line
 from simonides.sessions.summary import MOST_CHARS as SUMMARY_CHARS
 from simonides.sessions.summary import summarised
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, memory_row, said_at
-from simonides.write import queue
+from simonides.storage.rows import MemoryRow, memories, said_at
+from simonides.write import log, queue
 from simonides.write.candidate import candidate_of, draft_fields
 from simonides.write.gates import Turn
 from simonides.write.judge import Commit, Drop, Judgement, judge
-from simonides.write.log import (
-    Part,
-    keep,
-    last_of,
-    last_part,
-    learned_from,
-    name_of,
-    part_of,
-    read_job,
-    turns_of,
-)  # fmt: skip
 from simonides.write.remember import decided_alone, vectors_of
 from simonides.write.turn import owner_turn
 
@@ -114,6 +103,11 @@ class Reading(NamedTuple):
     reasons: tuple[str, ...] = ()
     usage: ModelUsage = ModelUsage()
 
+    @property
+    def reported(self) -> dict[str, Any]:
+        """Its fields of a report."""
+        return {"extracted": self.outcomes, "reasons": self.reasons, "usage": self.usage}
+
 
 def read_waiting(engine: Engine, who: Principal, id: bytes, *, sums_up: bool = False) -> Reading:
     """Let the model read the turns of a part that wait, and store what it proposes.
@@ -127,11 +121,10 @@ def read_waiting(engine: Engine, who: Principal, id: bytes, *, sums_up: bool = F
     found = Reading()
     while engine.models is not None:
         with engine.db.read(who.owner) as connection:
-            part = part_of(connection, who.owner, id)
+            part = log.part_of(connection, who.owner, id)
             if part is None:
                 return found
-            turns = _waiting(connection, who, part)
-            turns, has_more = _first(turns)
+            turns, has_more = _first(_waiting(connection, who, part))
             is_last = sums_up and not has_more
             question = _question(engine, who, connection, part, turns, is_last)
         if not turns and not (sums_up and part.turns):
@@ -142,10 +135,8 @@ def read_waiting(engine: Engine, who: Principal, id: bytes, *, sums_up: bool = F
             _keep_failure(engine, who, part, error.reason)
             return found._replace(reasons=(*found.reasons, f"model:{error.reason}"))
         more = _stored(engine, who, part, question, answer)
-        found = Reading(
-            found.outcomes + more.outcomes, more.summary, found.reasons + more.reasons,
-            found.usage + usage,
-        )  # fmt: skip
+        outcomes, reasons = found.outcomes + more.outcomes, found.reasons + more.reasons
+        found = Reading(outcomes, more.summary, reasons, found.usage + usage)
         if not has_more:
             return found
     return found
@@ -168,24 +159,19 @@ def read_by_model(engine: Engine, who: Principal, *, wait: bool) -> dict[str, An
     if engine.models is None:
         return {}
     with engine.db.read(who.owner) as connection:
-        part = last_part(connection, who)
+        part = log.last_part(connection, who)
     if part is None:
         return {}
     found = read_waiting(engine, who, part.id) if wait else Reading()
     with engine.db.read(who.owner) as connection:
-        turns = _waiting(connection, who, part_of(connection, who.owner, part.id) or part)
+        turns = _waiting(connection, who, log.part_of(connection, who.owner, part.id) or part)
     chars = sum(len(turn["content"]) for turn in turns)
     if (len(turns) >= WAITING_TURNS or chars >= WAITING_CHARS) and not wait:
-        engine.worker.submit(read_job(part.id), partial(read_waiting, engine, who, part.id))
-    return {
-        "extracted": found.outcomes,
-        "unfinished": len(turns),
-        "reasons": found.reasons,
-        "usage": found.usage,
-    }
+        engine.worker.submit(log.read_job(part.id), partial(read_waiting, engine, who, part.id))
+    return {**found.reported, "unfinished": len(turns)}
 
 
-def summed_up(engine: Engine, who: Principal, part: Part, turns: Sequence[MemoryRow]) -> str:
+def summed_up(engine: Engine, who: Principal, part: log.Part, turns: Sequence[MemoryRow]) -> str:
     """Return the model's summary of some turns of a part, as far as they support it.
 
     Returns:
@@ -201,9 +187,8 @@ def summed_up(engine: Engine, who: Principal, part: Part, turns: Sequence[Memory
         return known[1]
     question = "\n".join(_line("-", each) for each in turns)[-MOST_CHARS:]
     try:
-        answer = _answered(
-            engine, engine.models, who, instructions(only_sums_up=True), question, seconds=BUFFER_S
-        )  # fmt: skip
+        told = instructions(only_sums_up=True)
+        answer = _answered(engine, engine.models, who, told, question, seconds=BUFFER_S)
     except ModelFailed:
         return ""
     text = supported_summary(answer.output, said, SUMMARY_CHARS)
@@ -213,12 +198,12 @@ def summed_up(engine: Engine, who: Principal, part: Part, turns: Sequence[Memory
     return text
 
 
-def _waiting(connection: Connection, who: Principal, part: Part) -> list[MemoryRow]:
+def _waiting(connection: Connection, who: Principal, part: log.Part) -> list[MemoryRow]:
     """Return what is not read yet of what the model may be shown.
 
     That is nothing that the user refused, no results of tools and no quoted text.
     """
-    rows = turns_of(connection, who, part.data["read"] + 1, last_of(part))
+    rows = log.turns_of(connection, who, part.data["read"] + 1, log.last_of(part))
     return _own(unrefused(connection, who, rows))
 
 
@@ -241,13 +226,13 @@ def _question(
     engine: Engine,
     who: Principal,
     connection: Connection,
-    part: Part,
+    part: log.Part,
     turns: Sequence[MemoryRow],
     sums_up: bool,  # noqa: FBT001  one caller
 ) -> Question:
     """Return what the model is shown: date, allowed keys, what is known, turns, as lines."""
     read = part.data["read"]
-    earlier = turns_of(
+    earlier = log.turns_of(
         connection, who, max(part.data["first"] if sums_up else read + 1 - EARLIER, 0), read
     )
     told = [each for each in unrefused(connection, who, earlier) if not each["origin"]]
@@ -255,13 +240,11 @@ def _question(
     if sums_up and told:  # of what it has read already, the end of the talk needs the gist
         before = [summarised(told, ())[0]]
     keys = engine.policies.for_org(who.home.org).proposals.keys
-    params = {"owner": who.owner, "purpose": who.purpose or ""}
-    rows = [memory_row(cells) for cells in connection.rows(statements.KNOWN, params)]
+    rows = memories(connection, statements.KNOWN, owner=who.owner, purpose=who.purpose or "")
     known = unrefused(connection, who, rows)
-    learned = {each["root"] for each in learned_from(connection, who.owner, turns)}
-    read_out = frozenset(
-        each["root"] for each in known if each["root"] in learned and _may_err(each)
-    )
+    learned = {each["root"] for each in log.learned_from(connection, who.owner, turns)}
+    taught = [each for each in known if each["root"] in learned]
+    read_out = frozenset(each["root"] for each in taught if _may_err(each))
     places = {id_text(each["id"]): place for place, each in enumerate(turns)}
     text = "\n".join([
         f"date: {local_time(engine.clock, engine.clock.now_ms()):%Y-%m-%d}",
@@ -282,21 +265,18 @@ def _may_err(row: MemoryRow) -> bool:
 def _line(place: str, turn: MemoryRow) -> str:
     """Return a turn as one line, so that no text of it can look like another line."""
     most = TURN_CHARS if turn["role"] == "user" else ANSWER_CHARS
-    return f"{place} {_flat(turn['speaker'] or turn['role'])}: {_flat(turn['content'])[:most]}"
+    return (
+        f"{place} {one_line(turn['speaker'] or turn['role'])}: {one_line(turn['content'])[:most]}"
+    )
 
 
 def _known(number: int, row: MemoryRow, places: Mapping[str, int]) -> str:
     """Return a known statement as one line, with the shown turn that it was read out of."""
-    turn = next(
-        (places[each] for each in json.loads(row["parents"] or "[]") if each in places), None
-    )
+    parents = json.loads(row["parents"] or "[]")
+    turn = next((places[each] for each in parents if each in places), None)
     key = row["key"] or row["predicate"]
     mark, name = "" if turn is None else f" [{turn}]", f" {key}:" if key else ""
-    return f"{number}{mark}{name} {_flat(row['content'])[:KNOWN_CHARS]}"
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
+    return f"{number}{mark}{name} {one_line(row['content'])[:KNOWN_CHARS]}"
 
 
 def _asked(
@@ -344,7 +324,7 @@ def _answered(
 
 
 def _stored(
-    engine: Engine, who: Principal, part: Part, question: Question, answer: Extraction
+    engine: Engine, who: Principal, part: log.Part, question: Question, answer: Extraction
 ) -> Reading:
     """Check, judge and store what the model proposes, unless another worker was faster."""
     policy = engine.policies.for_org(who.home.org)
@@ -363,9 +343,8 @@ def _stored(
         if found.decision == "drop":
             reasons += [f"proposal:{reason}" for reason in found.reasons]
             continue
-        wanted = _wanted(policy, item, turn)
         try:
-            draft = _draft(engine, found._replace(fields=found.fields | wanted), turn)
+            draft = _draft(engine, found.fields | _wanted(policy, item, turn), turn)
             candidate = candidate_of(engine, who, draft)
         except NotFound:  # forgotten while the model was reading
             reasons.append("proposal:no_such_turn")
@@ -383,30 +362,27 @@ def _stored(
             held.append((draft_fields(made.candidate), found.reasons))
     vectors = vectors_of(engine, judged)
     with owner_turn(engine, who.owner, who.name) as (tx, index):
-        now = part_of(tx.connection, who.owner, part.id)
+        now = log.part_of(tx.connection, who.owner, part.id)
         if now is None or now.data["read"] != part.data["read"]:
             return Reading(reasons=("read_meanwhile",))
         turn_to_write = Turn(tx, index, engine.indexes.embedder)
         wrong = {known[each]["root"] for each in answer.misread if each in known} & question.read
         rows = [row for root in sorted(wrong) if (row := tx.latest(root)) is not None]
-        outcomes = tuple(
-            withdraw(tx, index, row, "misread") for row in rows if row["known_to"] is None
-        )
-        outcomes += tuple(
-            decided_alone(turn_to_write, *each)
-            for each in zip(judged, vectors, strict=True)
-            if not _is_older(tx.connection, each[0])
-        )
+        rows = [row for row in rows if row["known_to"] is None]
+        outcomes = [withdraw(tx, index, row, "misread") for row in rows]
+        pairs = zip(judged, vectors, strict=True)
+        fresh = (pair for pair in pairs if not _is_older(tx.connection, pair[0]))
+        outcomes += [decided_alone(turn_to_write, *pair) for pair in fresh]
         days = policy.gates.review_days
         for fields, why in held:
             data = {"draft": fields, "reasons": why, "by": f"model {_name(engine)}"}
-            session = name_of(who) if SUPPORTABLE.issuperset(why) else None
+            session = log.name_of(who) if SUPPORTABLE.issuperset(why) else None
             queue.put(tx, "held", data, days=days, session=session)
         last = max((turn["position"] for turn in turns), default=now.data["read"])
         data = {key: value for key, value in now.data.items() if key != "failed"}
-        keep(tx.connection, who.owner, part.id, {**data, "read": last})
+        log.keep(tx.connection, who.owner, part.id, {**data, "read": last})
     reasons += [f"proposal:{reason}" for reason in answer.refused]
-    return Reading(outcomes, answer.summary, tuple(reasons))
+    return Reading(tuple(outcomes), answer.summary, tuple(reasons))
 
 
 def _wanted(policy: Policy, item: Proposal, turn: MemoryRow) -> dict[str, Any]:
@@ -420,9 +396,9 @@ def _wanted(policy: Policy, item: Proposal, turn: MemoryRow) -> dict[str, Any]:
     return {"category": item.category, "metadata": stated or None}
 
 
-def _draft(engine: Engine, found: Checked, turn: MemoryRow) -> Draft:
+def _draft(engine: Engine, fields: Mapping[str, Any], turn: MemoryRow) -> Draft:
     return Draft(
-        **found.fields, source=Source.USER_STATED.value, at=said_at(turn),
+        **fields, source=Source.USER_STATED.value, at=said_at(turn),
         session=turn["session"], speaker=turn["speaker"], parents=(id_text(turn["id"]),),
         origin=f"model {_name(engine)}",
     )  # fmt: skip
@@ -437,17 +413,17 @@ def _is_older(connection: Connection, judged: Judgement) -> bool:
     candidate = judged.candidate
     if not isinstance(judged, Commit) or candidate.key is None or candidate.valid_from is None:
         return False
-    params = {"owner": candidate.scope.owner, "key": candidate.key}
-    rows = [memory_row(cells) for cells in connection.rows(statements.BY_KEY, params)]
+    named = {"owner": candidate.scope.owner, "key": candidate.key}
+    rows = memories(connection, statements.BY_KEY, **named)
     return any((row["valid_from"] or row["created_at"]) > candidate.valid_from for row in rows)
 
 
-def _keep_failure(engine: Engine, who: Principal, part: Part, reason: str) -> None:
+def _keep_failure(engine: Engine, who: Principal, part: log.Part, reason: str) -> None:
     """Note that the turns are not read, and when they are read again."""
     with owner_turn(engine, who.owner, who.name) as (tx, _):
-        now = part_of(tx.connection, who.owner, part.id)
+        now = log.part_of(tx.connection, who.owner, part.id)
         if now is not None:
-            keep(tx.connection, who.owner, part.id, {**now.data, "failed": reason})
+            log.keep(tx.connection, who.owner, part.id, {**now.data, "failed": reason})
         at = engine.clock.now_ms() + RETRY_MS
-        due = {"owner": who.owner, "at": at, "job": read_job(part.id)}
+        due = {"owner": who.owner, "at": at, "job": log.read_job(part.id)}
         tx.connection.run(statements.SET_DUE, due)

@@ -18,9 +18,8 @@ from simonides.prompt.lines import estimated_tokens
 from simonides.recall.lookup import MAX_LISTED
 from simonides.sessions.add import placed
 from simonides.sessions.model import summed_up
-from simonides.sessions.resent import LOOKED_BACK
+from simonides.sessions.resent import LOOKED_BACK, last_turns
 from simonides.sessions.summary import summarised
-from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, record_of
 from simonides.storage.transaction import Transaction
 from simonides.text.statement import content_hash
@@ -33,12 +32,7 @@ from simonides.write.turn import owner_turn
 
 
 def note(
-    engine: Engine,
-    who: Principal,
-    said: str,
-    *,
-    key: str | None = None,
-    importance: str = "normal",
+    engine: Engine, who: Principal, said: str, *, key: str | None = None, importance: str = "normal"
 ) -> Outcome:
     """Keep a note as a turn of the conversation; it is the agent's, not the user's."""
     weight = enum_member(Importance, "importance", importance)
@@ -120,13 +114,9 @@ def turns_saying(engine: Engine, who: Principal, said: Sequence[object]) -> list
     for each in said[-LOOKED_BACK:]:
         with suppress(InvalidInput):  # it is no message that `add` would keep
             hashes |= {content_hash(message.text) for message in read_messages(each)}
-    params = {
-        "owner": who.owner, "session": who.conversation, "limit": LOOKED_BACK,
-        "task": who.home.task or "", "purpose": who.purpose or "",
-    }  # fmt: skip
     with engine.db.read(who.owner) as connection:
-        rows = connection.rows(statements.LAST_HASHES, params)
-    return [id_text(id) for id, hash in rows if hash in hashes]
+        turns = last_turns(connection, who)
+    return [id_text(turn.id) for turn in turns if turn.hash in hashes]
 
 
 def messages(

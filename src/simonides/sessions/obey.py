@@ -21,13 +21,13 @@ ANSWERS = {
 """Requests that need nothing done."""
 
 
-def obey(engine: Engine, who: Principal, session: str, reading: Reading, *, cut: bool) -> Asked:
+def obey(engine: Engine, who: Principal, reading: Reading, *, cut: bool) -> Asked:
     """Do what a clause asks for, or ask back.
 
     Args:
         engine: The store.
         who: The user.
-        session: The conversation.
+
         reading: What is asked.
         cut: Whether the message itself is what the user does not want to be kept.
     """
@@ -38,12 +38,12 @@ def obey(engine: Engine, who: Principal, session: str, reading: Reading, *, cut:
         case Kind.REFUSE | Kind.FORGET | Kind.UNSAY if points_back(reading) and cut:
             answer = ANSWERS[Kind.OFF_RECORD]
         case Kind.REFUSE | Kind.FORGET | Kind.UNSAY if points_back(reading):
-            count = privacy.forget_last_said(engine, who, session, how_many(about))
+            count = privacy.forget_last_said(engine, who, how_many(about))
             answer = _counted(count, "what you said last")
         case Kind.REFUSE | Kind.FORGET if is_session(about):
-            answer = _counted(privacy.forget_session(engine, who, session), "this conversation")
+            answer = _counted(privacy.forget_session(engine, who), "this conversation")
             if reading.kind is Kind.REFUSE:
-                privacy.refuse(engine, who, session=session)
+                privacy.refuse(engine, who, session=who.conversation)
                 answer = f"{answer} Nothing more of it is kept."
         case Kind.REFUSE | Kind.FORGET if is_everything(about):
             answer, done = "Everything? Then erase the memory.", False
@@ -54,7 +54,7 @@ def obey(engine: Engine, who: Principal, session: str, reading: Reading, *, cut:
         case _:
             answer, done = "What should be forgotten, or not be kept?", False
     if not done:
-        privacy.ask_back(engine, who, about, session)
+        privacy.ask_back(engine, who, about)
     return Asked(kind=reading.kind.value, about=about, answer=answer, done=done)
 
 

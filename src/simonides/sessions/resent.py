@@ -13,10 +13,11 @@ from simonides.core.outcome import EventType, Outcome, OutcomeKind
 from simonides.core.record import GAP, Record, Trust
 from simonides.core.scope import Principal
 from simonides.storage import statements
-from simonides.storage.rows import MemoryRow, memory_row
+from simonides.storage.database import Connection
+from simonides.storage.rows import MemoryRow, memories
 from simonides.write.gates import Turn, insert
 from simonides.write.judge import Commit, Judgement
-from simonides.write.log import keep, last_part, learned_from
+from simonides.write.log import keep, last_part, learned_from, turns_named
 from simonides.write.remember import decided
 from simonides.write.turn import Vector, changed_version, index_row, lift
 
@@ -53,21 +54,9 @@ class _Logged(NamedTuple):
     is_cut: int
 
 
-class Known(NamedTuple):
-    """What is known of the messages of a call, by their places in it.
-
-    Attributes:
-        resent: Those that repeat what is stored.
-        edited: Those with the id of a stored message and another text, with the ids of its turns.
-    """
-
-    resent: frozenset[int]
-    edited: dict[int, list[bytes]]
-
-
 def known(
-    engine: Engine, who: Principal, session: str, said: Sequence[Sequence[Mark]], when: int
-) -> Known:
+    engine: Engine, who: Principal, said: Sequence[Sequence[Mark]], when: int
+) -> tuple[set[int], dict[int, list[bytes]]]:
     """Return which messages are resent and which are edited.
 
     They are known by their ids, and without ids by their order: they repeat the end of the part of
@@ -77,27 +66,33 @@ def known(
     Args:
         engine: The store.
         who: The user.
-        session: The conversation.
+
         said: Of each message the marks of the turns that it becomes.
         when: When the first of them was said.
+
+    Returns:
+        The places of messages that repeat what is stored, and those of messages with the id of a
+        stored one and another text, with the ids of its turns.
     """
-    params = {
-        "owner": who.owner, "session": session, "limit": LOOKED_BACK, "cut": f"%{GAP}%",
-        "task": who.home.task or "", "purpose": who.purpose or "",
-    }  # fmt: skip
+    idle = engine.settings.idle_minutes
     with engine.db.read(who.owner) as connection:
-        log = [_Logged._make(row) for row in connection.rows(statements.LAST_TURNS, params)][::-1]
-        part = last_part(connection, who)
+        log, part = last_turns(connection, who), last_part(connection, who)
     marks = [mark for each in said for mark in each]
-    goes_on = part is not None and not part.is_over(when, engine.settings.idle_minutes)
-    first = part.data["first"] if part is not None and goes_on else None
+    first = None if part is None or part.is_over(when, idle) else part.data["first"]
     same = _repeated(marks, log, first)
     ends = accumulate(map(len, said), initial=0)
     whole = max(n for n, end in enumerate(ends) if end <= same) if log else 0
     if whole == len(said) == 1:
         whole = 0  # the user says the same again
     resent, edited = _by_id(said, log)
-    return Known(resent.union(range(whole)), edited)
+    return resent | set(range(whole)), edited
+
+
+def last_turns(connection: Connection, who: Principal) -> list[_Logged]:
+    """Return the last turns of the conversation, oldest first."""
+    params = {**turns_named(who), "limit": LOOKED_BACK, "cut": f"%{GAP}%"}
+    rows = connection.rows(statements.LAST_TURNS, params)
+    return [_Logged._make(row) for row in reversed(rows)]
 
 
 def _repeated(marks: Sequence[Mark], log: Sequence[_Logged], first: int | None) -> int:
@@ -133,7 +128,7 @@ def _is_same(mark: Mark, row: _Logged) -> bool:
 
 def _by_id(
     said: Sequence[Sequence[Mark]], log: Sequence[_Logged]
-) -> tuple[frozenset[int], dict[int, list[bytes]]]:
+) -> tuple[set[int], dict[int, list[bytes]]]:
     """Return the messages whose id is known: those with the stored text, and the edited ones."""
     stored: dict[tuple[str | None, str], list[_Logged]] = defaultdict(list)
     for row in log:
@@ -149,7 +144,7 @@ def _by_id(
             resent.add(place)
         elif rows and often[name] == 1:
             edited[place] = [row.id for row in rows]
-    return frozenset(resent), edited
+    return resent, edited
 
 
 # -- edited messages -------------------------------------------------------------------------------
@@ -161,13 +156,12 @@ def undo(turn: Turn, who: Principal, ids: Sequence[bytes]) -> tuple[list[MemoryR
     Returns:
         The turns, which are still in force, and the facts that ended.
     """
-    tx, rows = turn.tx, [row for id in ids if (row := turn.tx.memory(id)) is not None]
-    rows = [row for row in rows if row["known_to"] is None]
+    tx = turn.tx
+    rows = [row for id in ids if (row := tx.memory(id)) is not None and row["known_to"] is None]
     taught = [tx.known(row["id"]) for row in learned_from(tx.connection, tx.owner, rows)]
     gone = [withdraw(tx, turn.index, row, "edited") for row in taught if row["known_to"] is None]
     for row in rows:
-        params = {"owner": tx.owner, "id": row["id"]}
-        for over in map(memory_row, tx.connection.rows(statements.ENDED_BY, params)):
+        for over in memories(tx.connection, statements.ENDED_BY, owner=tx.owner, id=row["id"]):
             if over["root"] != row["root"] and _may_return(turn, over):
                 back = changed_version(tx, over)
                 tx.insert(back, EventType.CREATED, "edited")

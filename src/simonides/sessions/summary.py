@@ -17,6 +17,7 @@ from typing import NamedTuple
 from simonides.capture.clauses import sentences
 from simonides.core.record import GAP, Importance
 from simonides.hygiene.injection import find_injection
+from simonides.prompt.lines import one_line
 from simonides.storage.rows import MemoryRow, said_at
 from simonides.text.analyse import query_terms
 from simonides.text.changes import search, wordings_in
@@ -83,7 +84,7 @@ class Line(NamedTuple):
     @property
     def cost(self) -> int:
         """Characters that it takes in a summary."""
-        return len(_cut(self.text)) + len(_speaker(self.turn)) + 3
+        return len(one_line(self.text, SENTENCE_CHARS)) + len(_speaker(self.turn)) + 3
 
     @property
     def worth(self) -> float:
@@ -121,7 +122,8 @@ def summarised(turns: Sequence[MemoryRow], binding: Collection[str]) -> tuple[st
     text = head
     for before, line in zip([None, *taken], taken, strict=False):
         is_same = before is not None and before.turn is line.turn
-        text += f" {_cut(line.text)}" if is_same else f"\n{_speaker(line.turn)}: {_cut(line.text)}"
+        lead = " " if is_same else f"\n{_speaker(line.turn)}: "
+        text += lead + one_line(line.text, SENTENCE_CHARS)
     quoted = {line.turn["id"]: line.turn for line in taken}
     return text if taken else "", list(quoted.values())
 
@@ -179,8 +181,3 @@ def _head(turns: Sequence[MemoryRow]) -> str:
 
 def _speaker(turn: MemoryRow) -> str:
     return turn["speaker"] or str(turn["role"]).capitalize()
-
-
-def _cut(text: str) -> str:
-    plain = " ".join(text.split())
-    return plain if len(plain) <= SENTENCE_CHARS else f"{plain[: SENTENCE_CHARS - 1]}…"

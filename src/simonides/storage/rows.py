@@ -17,10 +17,7 @@ MemoryRow = dict[str, Any]
 """The cells of a memory by column."""
 
 _JSON = ("depends_on", "audience", "tags", "metadata", "parents")
-# Not part of a record: what only the index and the audit chain read.
-_INTERNAL = (*statements.UNSHOWN, "tokens", "subject", "predicate", "object", "ended", "ended_by",
-    "utc_offset",
-)  # fmt: skip
+_FIELDS = tuple(name for name in SHOWN if name in Record.model_fields)
 
 
 def memory_row(cells: Row) -> MemoryRow:
@@ -28,24 +25,29 @@ def memory_row(cells: Row) -> MemoryRow:
     return dict(zip(MEMORY, cells, strict=True))
 
 
+def memories(connection: Connection, sql: str, **params: Any) -> list[MemoryRow]:
+    """Return the memories that a statement selects with all columns."""
+    return [memory_row(cells) for cells in connection.rows(sql, params)]
+
+
+def by_id(connection: Connection, owner: str, ids: Iterable[bytes]) -> list[MemoryRow]:
+    """Return those of some memories that are there."""
+    params = [{"owner": owner, "id": id} for id in ids]
+    return [row for each in params for row in memories(connection, statements.BY_ID, **each)]
+
+
 def record_of(row: Mapping[str, Any]) -> Record:
     """Return the record of a row, validated: the file may have been edited by others."""
-    values = {name: value for name, value in row.items() if value is not None}
-    for name in _JSON:
-        if name in values:
-            values[name] = json.loads(values[name])
-    if "subject" in values:
-        values["triple"] = (values["subject"], values.get("predicate"), values.get("object"))
-    if "ended" in values:
-        values["status"] = values["ended"]
-    if "ended_by" in values:
-        values["superseded_by"] = values["ended_by"]
+    values = {name: row[name] for name in _FIELDS if row[name] is not None}
+    values |= {name: json.loads(values[name]) for name in _JSON if name in values}
+    if row["subject"] is not None:
+        values["triple"] = (row["subject"], row["predicate"], row["object"])
+    values["status"] = row["ended"] or row["status"]
+    values["superseded_by"] = row["ended_by"]
     values["said_at"] = said_at(row)
     for name in ("valid_from", "created_at"):
-        if "utc_offset" in values and name in values:
+        if row["utc_offset"] is not None and name in values:
             values[name] = to_datetime(row[name], row["utc_offset"])
-    for name in _INTERNAL:
-        values.pop(name, None)
     return Record.model_validate(values)
 
 
@@ -65,9 +67,7 @@ def as_then(record: Record) -> Record:
 def latest_of(connection: Connection, owner: str, roots: Iterable[bytes]) -> Iterator[MemoryRow]:
     """Yield of some memories the row of the version in force, else of the last one."""
     for root in roots:
-        cells = connection.one(statements.CURRENT_OF_ROOT, {"owner": owner, "root": root})
-        if cells is not None:
-            yield memory_row(cells)
+        yield from memories(connection, statements.CURRENT_OF_ROOT, owner=owner, root=root)
 
 
 def id_bytes(id: str) -> bytes:

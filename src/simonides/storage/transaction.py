@@ -20,7 +20,7 @@ from simonides.core.outcome import Event, EventType
 from simonides.core.record import id_text
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, memory_row
+from simonides.storage.rows import MemoryRow, by_id, latest_of
 
 EMPTY = bytes(32)
 """Code before the first event, and digest of a row that is gone."""
@@ -90,11 +90,9 @@ class Transaction:
 
     def memory(self, id: bytes) -> MemoryRow | None:
         """Return a memory's row as this turn has left it, or None."""
-        row = self.inserted.get(id) or self._changed.get(id)
-        if row is None:
-            cells = self.connection.one(statements.BY_ID, {"owner": self.owner, "id": id})
-            row = None if cells is None else memory_row(cells)
-        return row
+        if (row := self.inserted.get(id) or self._changed.get(id)) is not None:
+            return row
+        return next(iter(by_id(self.connection, self.owner, [id])), None)
 
     def inserted_in_slot(self, subject: str, predicate: str) -> list[MemoryRow]:
         """Return the rows of a slot that this turn inserts."""
@@ -103,10 +101,9 @@ class Transaction:
 
     def latest(self, root: bytes) -> MemoryRow | None:
         """Return the version in force of a memory as this turn has left it, else its last one."""
-        params = {"owner": self.owner, "root": root}
-        cells = self.connection.one(statements.CURRENT_OF_ROOT, params)
+        stored = latest_of(self.connection, self.owner, [root])
         rows = [row for row in self.inserted.values() if row["root"] == root]
-        rows += [] if cells is None else [self.known(memory_row(cells)["id"])]
+        rows += [self.known(row["id"]) for row in stored]
         return max(rows, key=lambda row: (row["known_to"] is None, row["version"]), default=None)
 
     def inserted_turn(self, **at: str | int | None) -> MemoryRow | None:
@@ -249,16 +246,8 @@ class Transaction:
         self.length += 1
         text = json.dumps(data or {}, sort_keys=True)
         cells = (
-            self.length,
-            self.now,
-            type.value,
-            self.actor,
-            table,
-            subject,
-            reason,
-            text,
-            digest,
-        )
+            self.length, self.now, type.value, self.actor, table, subject, reason, text, digest,
+        )  # fmt: skip
         self._head = event_code(self._key, self._head, self.owner, cells)
         names = zip(statements.EVENT, (*cells, self._head), strict=True)
         self._events.append({"owner": self.owner, **dict(names)})

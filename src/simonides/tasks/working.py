@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from simonides.core.record import Record
 from simonides.core.results import Digest
-from simonides.prompt.lines import NOTE, PARTS
+from simonides.prompt.lines import NOTE, PARTS, one_line
 
 MOST_OBSERVATIONS = 5
 OBSERVATION_CHARS = 200
@@ -80,9 +80,9 @@ def prompt_of(
         remembered += [PARTS[part], *own] if own else []
     step, following = state.step or NONE, state.plan[state.done + 1 : state.done + 2]
     parts = [
-        ("[TASK_GOAL]", [_line(state.goal)]),
-        (f"[CURRENT_STEP] ({state.done}/{len(state.plan)})", [_line(step)]),
-        ("[NEXT_STEPS]", [_line(each) for each in following]),
+        ("[TASK_GOAL]", [one_line(state.goal)]),
+        (f"[CURRENT_STEP] ({state.done}/{len(state.plan)})", [one_line(step)]),
+        ("[NEXT_STEPS]", [one_line(each) for each in following]),
         ("[RECENT_OBSERVATIONS]", _observations(state, texts)),
         ("[CONSTRAINTS]", core),
         *([("Memory digest:", [NOTE, *remembered])] if remembered else []),
@@ -94,30 +94,21 @@ def prompt_of(
 def _observations(state: Working, texts: Mapping[str, Record]) -> list[str]:
     known = [(texts[root], critical) for root, critical in state.observed if root in texts]
     return [
-        f"{'⚡' if critical else '·'} {_cut(_named(record), OBSERVATION_CHARS)}"
+        f"{'⚡' if critical else '·'} {one_line(_named(record), OBSERVATION_CHARS)}"
         for record, critical in sorted(known, key=lambda each: not each[1])
     ]
 
 
 def _notes(state: Working, texts: Mapping[str, Record]) -> list[str]:
     notes = [texts[root] for root in state.notes if root in texts]
-    lines = [f"{note.created_at:%H:%M} {_line(note.content)}" for note in notes]
+    lines = [f"{note.created_at:%H:%M} {one_line(note.content)}" for note in notes]
     while len(lines) > 1 and sum(map(len, lines)) > SCRATCHPAD_CHARS:
         lines.pop(0)
-    return [_cut(line, SCRATCHPAD_CHARS) for line in lines]
+    return [one_line(line, SCRATCHPAD_CHARS) for line in lines]
 
 
 def _named(record: Record) -> str:
-    return f"{record.origin}: {_line(record.content)}" if record.origin else _line(record.content)
-
-
-def _line(text: str) -> str:
-    """Return a text as one line: a line break could pretend to be a slot."""
-    return " ".join(text.split())
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return f"{record.origin}: {record.content}" if record.origin else record.content
 
 
 def roots_of(state: Working) -> Sequence[str]:

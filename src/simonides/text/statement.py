@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from simonides.text.words import first_of_group, listed
+from simonides.text.words import first_of_group, listed, table
 
 NEGATIONS = listed("negations")
 
@@ -48,13 +48,7 @@ _CLOSING = _DIVIDING + ")]}'"
 _BREAK = ","
 """Stands, among the telling words, for punctuation that divides a sentence."""
 
-_CONTRACTED = {
-    "can't": ("can", "not"),
-    "cannot": ("can", "not"),
-    "won't": ("will", "not"),
-    "shan't": ("shall", "not"),
-    "let's": ("let", "us"),
-}
+_CONTRACTED = {word: tuple(whole.split()) for word, whole in table()["contractions"].items()}
 # 's and 'd have several readings each and are not written out.
 _CLITICS = {"n't": "not", "'m": "am", "'re": "are", "'ve": "have", "'ll": "will"}
 

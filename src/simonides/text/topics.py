@@ -13,21 +13,13 @@ from dataclasses import dataclass
 from functools import cache
 
 from simonides.text.analyse import analyse
-from simonides.text.words import table
+from simonides.text.words import listed, table
 
 MOST_WORTH = 0.5
 """Share of a topic's summed rarity that a text must hold."""
 
 # Words that say nothing of a subject.
-_GENERIC = frozenset(
-    analyse(
-        """
-        thing things something anything everything stuff detail details information info fact facts
-        note notes part whole matter topic subject know knew remember told tell said say mention
-        mentioned ever again please user always never still just really about new old
-        """
-    )
-)
+_GENERIC = frozenset(analyse(" ".join(listed("no_subject"))))
 
 # What is kept of somebody, when it ends a topic: "Ana's profile", "the order history".
 _RECORD = re.compile(

@@ -18,14 +18,11 @@ from simonides.core.results import Conversation
 from simonides.core.scope import Principal, parse_scope
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, memory_row
+from simonides.storage.rows import MemoryRow, batched, memories
 from simonides.storage.transaction import Transaction
 
 QUIET_MS = MINUTE_MS
 """Quiet time after which the model reads what waits; chosen."""
-
-AT_ONCE = 100
-"""Turns in one question to the database; chosen."""
 
 
 class Part(NamedTuple):
@@ -156,15 +153,11 @@ def go_on(
             "purpose": who.purpose,
         },
     }  # fmt: skip
-    row: dict[str, Any] = {
-        "owner": tx.owner, "id": tx.new_id(), "name": name_of(who),
-        "begun": begun, "last": last, "turns": turns,
-        "part": 1 if found is None else found.part + 1, "data": json.dumps(data),
-        "salt": tx.salt(),
-    }  # fmt: skip
+    number = 1 if found is None else found.part + 1
+    new = Part(tx.new_id(), name_of(who), number, "open", "", begun, last, None, turns, data)
+    row = {**new._asdict(), "owner": tx.owner, "data": json.dumps(data), "salt": tx.salt()}
     tx.connection.run(statements.BEGIN_PART, row)
-    _let_end(engine, tx, row["id"])
-    new = Part(row["id"], row["name"], row["part"], "open", "", begun, last, None, turns, data)
+    _let_end(engine, tx, new.id)
     return new if found is None else found
 
 
@@ -198,11 +191,8 @@ def end_job(id: bytes) -> str:
 
 def principal_of_part(part: Part) -> Principal:
     """Return the principal that a part belongs to."""
-    who = part.data["who"]
-    return Principal(
-        parse_scope(who["scope"]), session=who["session"], agent=who["agent"],
-        purpose=who["purpose"], actor="session end",
-    )  # fmt: skip
+    who = dict(part.data["who"])
+    return Principal(parse_scope(who.pop("scope")), **who, actor="session end")
 
 
 def last_of(part: Part) -> int:
@@ -214,11 +204,14 @@ def turns_of(
     connection: Connection, who: Principal, first: int, last: int = 2**53, limit: int = 2**31
 ) -> list[MemoryRow]:
     """Return the turns of a principal's conversation between two positions, oldest first."""
-    params = {
-        "owner": who.owner, "session": who.conversation, "first": first, "last": last,
-        "limit": limit, "task": who.home.task or "", "purpose": who.purpose or "",
-    }  # fmt: skip
-    return [memory_row(row) for row in connection.rows(statements.TURNS_BETWEEN, params)]
+    between = {"first": first, "last": last, "limit": limit}
+    return memories(connection, statements.TURNS_BETWEEN, **turns_named(who), **between)
+
+
+def turns_named(who: Principal) -> dict[str, str]:
+    """Return the parameters that name the turns of a principal's conversation."""
+    task, purpose = who.home.task or "", who.purpose or ""
+    return {"owner": who.owner, "session": who.conversation, "task": task, "purpose": purpose}
 
 
 def conversations(engine: Engine, who: Principal) -> list[Conversation]:
@@ -245,9 +238,7 @@ def learned_from(connection: Connection, owner: str, turns: Sequence[MemoryRow])
     """Return the rules and facts in force that were learned from some turns."""
     roots = [turn["root"] for turn in turns if turn["role"] == "user"]
     found: dict[bytes, MemoryRow] = {}
-    for first in range(0, len(roots), AT_ONCE):
-        some = roots[first : first + AT_ONCE]
-        params = {f"id{number}": root for number, root in enumerate(some)}
-        rows = connection.rows(statements.learned_from(len(some)), {"owner": owner, **params})
-        found.update((row["id"], row) for row in map(memory_row, rows))
+    for batch in batched(roots):
+        rows = memories(connection, statements.learned_from(len(batch)), owner=owner, **batch)
+        found.update((row["id"], row) for row in rows)
     return [row for row in found.values() if row["category"] != SUMMARY]

@@ -20,6 +20,7 @@ from simonides.core.record import Source, Status
 from simonides.models.embedder import Encoded
 from simonides.recall.index import OwnerIndex, quantise
 from simonides.storage import statements
+from simonides.storage.database import Row
 from simonides.storage.rows import MemoryRow, id_bytes
 from simonides.storage.transaction import Transaction, blake
 from simonides.text.statement import content_hash, read
@@ -204,8 +205,7 @@ def owner_turn(engine: Engine, owner: str, actor: str) -> Iterator[tuple[Transac
 def bury(tx: Transaction, rows: Iterable[MemoryRow]) -> None:
     """Leave a tombstone for the texts and the key of forgotten versions: digests, no content."""
     for digest in dict.fromkeys(digest for row in rows for digest in _digests(tx, row)):
-        found = tx.connection.one(statements.TOMBSTONES, {"owner": tx.owner, "digest": digest})
-        if found is None:
+        if _tombstone(tx, digest) is None:
             row = {"owner": tx.owner, "id": tx.new_id(), "digest": digest, "at": tx.now}
             tx.add("tombstones", row, EventType.TOMBSTONED)
 
@@ -216,13 +216,15 @@ def lift(tx: Transaction, candidate: Candidate, *, allowed: bool) -> bool:
         return True
     place = place_cells(candidate)
     for digest in _digests(tx, {**place, "content": candidate.content, "key": candidate.key}):
-        params = {"owner": tx.owner, "digest": digest}
-        found = tx.connection.one(statements.TOMBSTONES, params)
-        if found is not None:
+        if (found := _tombstone(tx, digest)) is not None:
             if not allowed:
                 return False
             tx.remove("tombstones", found[0], EventType.TOMBSTONE_LIFTED)
     return True
+
+
+def _tombstone(tx: Transaction, digest: bytes) -> Row | None:
+    return tx.connection.one(statements.TOMBSTONES, {"owner": tx.owner, "digest": digest})
 
 
 def _digests(tx: Transaction, row: MemoryRow) -> list[bytes]:

@@ -1,0 +1,195 @@
+-- Statements by name, one text for SQLite and PostgreSQL. Braces stand for what statements.py fills
+-- in: {{ROWS}} and {{INDEXED}} select memories of an owner, {{PART}} names columns, {{IDS}} lists ids.
+
+-- name: TAKE_TURN
+-- Takes the owner's turn (in PostgreSQL: its row's lock) and returns its state.
+INSERT INTO owners (owner, epoch, clock, events, head) VALUES (:owner, 0, 0, 0, :empty)
+ON CONFLICT (owner) DO UPDATE SET epoch = owners.epoch
+RETURNING epoch, clock, events, head,
+  EXISTS (SELECT 1 FROM tombstones t WHERE t.owner = :owner)
+
+-- name: END_TURN
+UPDATE owners SET epoch = :epoch, clock = :clock, events = :events, head = :head
+WHERE owner = :owner
+
+-- name: CHANGE
+UPDATE memories SET status = :status, updated_at = :updated_at, said_at = :said_at,
+  utc_offset = :utc_offset,
+  verified_at = :verified_at,
+  soft_expires_at = :soft_expires_at, hard_expires_at = :hard_expires_at,
+  embedder = :embedder, vector = :vector, scale = :scale, token_ids = :token_ids,
+  known_to = :known_to, ended = :ended, ended_by = :ended_by
+WHERE owner = :owner AND id = :id
+
+-- name: KEEP_TOKENS
+INSERT INTO tokens (owner, memory, vectors) VALUES (:owner, :id, :tokens)
+ON CONFLICT (owner, memory) DO UPDATE SET vectors = excluded.vectors
+
+-- name: TURN_AT
+SELECT id FROM memories
+WHERE owner = :owner AND session = :session AND position = :position AND known_to IS NULL
+  AND COALESCE(task, '') = :task AND COALESCE(audience, '') = :audience
+  AND COALESCE(purpose, '') = :purpose
+
+-- name: LAST_TURNS
+-- The end of a conversation, newest first.
+SELECT hash, message_id, role, position, valid_from, id,
+  CASE WHEN version > 1 AND content LIKE :cut THEN 1 ELSE 0 END
+FROM memories
+WHERE owner = :owner AND session = :session AND position IS NOT NULL AND known_to IS NULL
+  AND COALESCE(task, '') = :task AND COALESCE(purpose, '') = :purpose
+ORDER BY position DESC LIMIT :limit
+
+-- name: KNOWN
+{ROWS} AND position IS NULL AND known_to IS NULL AND COALESCE(purpose, '') = :purpose
+  AND task IS NULL AND audience IS NULL AND sensitivity <> 'sensitive' AND kind <> 'episodic'
+ORDER BY CASE WHEN key IS NULL THEN 1 ELSE 0 END, updated_at DESC, id LIMIT 40
+
+-- name: LAST_FACTS
+{ROWS} AND session = :session AND key IS NOT NULL AND known_to IS NULL
+AND id >= (
+  SELECT id FROM (
+    SELECT id FROM memories WHERE owner = :owner AND session = :session AND position IS NOT NULL
+    ORDER BY position DESC LIMIT :limit) AS last
+  ORDER BY id LIMIT 1)
+ORDER BY id DESC
+
+-- name: LAST_SAID
+SELECT root FROM memories
+WHERE owner = :owner AND session = :session AND position IS NOT NULL AND role = 'user'
+  AND source = 'user_stated' AND known_to IS NULL AND (marks & :gap) = 0
+ORDER BY position DESC LIMIT :limit
+
+-- name: KEYS
+SELECT key, task, audience, purpose, hard_expires_at FROM memories
+WHERE owner = :owner AND known_to IS NULL AND key IS NOT NULL LIMIT 10000
+
+-- name: AS_OF
+-- What was known at a moment, and what was said to be true at another, by versions.
+{ROWS} AND known_from <= :known_at AND (known_to IS NULL OR known_to > known_from)
+  AND (ended IS NULL OR known_to > :known_at OR ended = 'superseded')
+ORDER BY root, version
+
+-- name: LOAD_SINCE
+{INDEXED} AND id IN (
+  SELECT subject FROM events WHERE owner = :owner AND seq > :seen AND subject_table = 'memories'
+) ORDER BY id
+
+-- name: NOTE_ENDING
+INSERT INTO endings (owner, older, newer, start, stop, at)
+VALUES (:owner, :older, :newer, :start, :stop, :at) ON CONFLICT DO NOTHING
+
+-- name: COUNT_READ
+INSERT INTO reads (owner, memory, day, count, last)
+SELECT owner, root, CAST(:day AS BIGINT), CAST(:count AS BIGINT), CAST(:last AS BIGINT)
+FROM memories WHERE owner = :owner AND root = :memory LIMIT 1
+ON CONFLICT (owner, memory, day) DO UPDATE SET count = reads.count + :count,
+  last = CASE WHEN reads.last > :last THEN reads.last ELSE :last END
+
+-- name: KEEP_RECEIPT
+INSERT INTO receipts (owner, id, at, purpose, data) VALUES (:owner, :id, :at, :purpose, :data)
+ON CONFLICT DO NOTHING
+
+-- name: RECEIPTS
+SELECT id, at, data FROM receipts
+WHERE owner = :owner AND purpose = :purpose AND at >= :since
+ORDER BY at DESC, id DESC LIMIT :limit
+
+-- name: NOTE_ECHO
+INSERT INTO echoes (owner, session, fingerprint, memory, at)
+VALUES (:owner, :session, :fingerprint, :memory, :at)
+ON CONFLICT (owner, session, fingerprint) DO UPDATE SET at = excluded.at
+
+-- name: DERIVED
+SELECT child FROM derived
+WHERE owner = :owner AND parent_owner = :parent_owner AND parent = :parent
+
+-- name: DERIVE
+INSERT INTO derived (owner, parent_owner, parent, child)
+VALUES (:owner, :parent_owner, :parent, :child) ON CONFLICT DO NOTHING
+
+-- name: SET_COUNTER
+INSERT INTO counters (owner, day, name, value) VALUES (:owner, 0, :name, :value)
+ON CONFLICT (owner, day, name) DO UPDATE SET value = excluded.value
+
+-- name: COUNT
+INSERT INTO counters (owner, day, name, value) VALUES (:owner, :day, :name, :value)
+ON CONFLICT (owner, day, name) DO UPDATE SET value = counters.value + excluded.value
+
+-- name: OF_TASK
+SELECT id FROM memories
+WHERE owner = :owner AND task = :task AND COALESCE(purpose, '') = :purpose
+
+-- name: BEGIN_PART
+INSERT INTO sessions (owner, id, name, part, status, step, begun, last, turns, data, salt)
+VALUES (:owner, :id, :name, :part, 'open', '', :begun, :last, :turns, :data, :salt)
+
+-- name: GO_ON
+UPDATE sessions SET last = CASE WHEN last > :last THEN last ELSE :last END, turns = turns + :turns
+WHERE owner = :owner AND id = :id
+
+-- name: ENDING
+SELECT {PART} FROM sessions WHERE owner = :owner AND name = :name AND status = 'ending'
+ORDER BY part
+
+-- name: BEGIN_END
+UPDATE sessions SET status = 'ending', data = :data
+WHERE owner = :owner AND id = :id AND status = 'open'
+
+-- name: TAKE_STEP
+UPDATE sessions SET step = :step, status = :status, ended = :ended
+WHERE owner = :owner AND id = :id AND step = :before AND status = 'ending' RETURNING id
+
+-- name: TURNS_BETWEEN
+{ROWS} AND session = :session AND position BETWEEN :first AND :last
+  AND known_to IS NULL AND COALESCE(task, '') = :task AND COALESCE(purpose, '') = :purpose
+ORDER BY position LIMIT :limit
+
+-- name: SET_DUE
+INSERT INTO due (at, owner, job) VALUES (:at, :owner, :job)
+ON CONFLICT (owner, job) DO UPDATE SET at = excluded.at
+
+-- name: GRANTS
+SELECT id, grantee, right_, subject, by_, at FROM grants WHERE owner = :owner
+ORDER BY grantee, right_, subject
+
+-- name: KEEP_IDEMPOTENT
+INSERT INTO idempotency (owner, key, hash, kind, memory, at)
+VALUES (:owner, :key, :hash, :kind, :memory, :at)
+
+-- name: ENDED_OF
+WITH RECURSIVE chain (owner, older, newer, start, stop) AS (
+  SELECT owner, older, newer, start, stop FROM endings
+  WHERE owner = :owner AND older IN {{IDS}} AND at <= :known_at
+  UNION
+  SELECT e.owner, e.older, e.newer, e.start, e.stop FROM endings e
+  JOIN memories m ON m.owner = e.owner AND m.id = e.older AND m.known_to IS NULL
+  JOIN chain c ON c.newer = m.root
+  WHERE e.owner = :owner AND e.at <= :known_at)
+SELECT c.older, c.start, c.stop,
+  (SELECT id FROM memories WHERE owner = :owner AND root = c.newer AND known_to IS NULL)
+FROM chain c WHERE c.owner = :owner
+
+-- name: LAST_READS
+SELECT m.id, MAX(r.last) FROM memories m
+JOIN reads r ON r.owner = m.owner AND r.memory = m.root
+WHERE m.owner = :owner AND m.id IN {{IDS}} GROUP BY m.id
+
+-- name: READS_OF
+SELECT memory, CAST(SUM(count) AS BIGINT), MAX(last) FROM reads
+WHERE owner = :owner AND memory IN {{IDS}} GROUP BY memory
+
+-- name: FORGET_RECEIPT
+DELETE FROM receipts WHERE owner = :owner AND id = :id
+AND (SELECT COUNT(*) FROM memories WHERE owner = :owner AND id IN {{IDS}}) < :shown
+
+-- name: NOT_EMBEDDED
+{ROWS} AND known_to IS NULL AND COALESCE(embedder, '') <> :embedder ORDER BY id LIMIT :limit
+
+-- name: CURRENT_OF_ROOT
+{ROWS} AND root = :root
+ORDER BY CASE WHEN known_to IS NULL THEN 0 ELSE 1 END, version DESC LIMIT 1
+
+-- name: SLOT
+{ROWS} AND subject = :subject AND predicate = :predicate AND known_to IS NULL
+ORDER BY id
