@@ -78,8 +78,7 @@ def found_part(
         now: The time.
     """
     chosen, left = _passing(hits, floor, shown, rules)
-    newer = {id: r for id, r in changes.newer.items() if r.sensitivity in rules.sensitivities}
-    ordered = _newer_first(chosen, _of_change(chosen, changes.sure) | newer, shown.keys())
+    ordered = _newer_first(chosen, _before(chosen, changes, rules), shown.keys())
     over = {hit.id for hit in ordered if _is_over(hit.record, who, now)}
     room = max(rules.chars // max(len(ordered), 1) - OVERHEAD, SHORT)
     items: list[DigestItem] = []
@@ -164,42 +163,50 @@ def _is_over(record: Record, who: Principal, now: int) -> bool:
     return days > PASSING_DAYS and is_for_now(record.content)
 
 
-def _of_change(hits: Sequence[Hit], sure: Set[str]) -> dict[str, Record]:
-    """Return for what surely bears on a question the last newer hit of its speaker that has words
-    of change: "I've moved to Monzo" stands before "I bank with Lloyds".
+def _before(hits: Sequence[Hit], changes: Changes, rules: DigestRules) -> dict[str, list[Record]]:
+    """Return by id what is to stand before a memory: the newer one that ended it, or is nearest to
+    it; and of what is shown anyway all newer ones that are near it or have words of change. "I've
+    moved to Monzo" stands before "I bank with Lloyds".
     """
-    changed = [hit.record for hit in hits if cue_of(hit.record.content) >= Cue.CHANGES]
-    newer = {}
-    for hit in hits if changed else ():
-        same = [each for each in changed if _speaker(each) == _speaker(hit.record)]
-        last = max(same, key=lambda each: each.said_at, default=hit.record)
-        if hit.id in sure and last.said_at > hit.record.said_at:
-            newer[hit.id] = last
-    return newer
+    before = {
+        id: [newer]
+        for id, newer in changes.newer.items()
+        if newer.sensitivity in rules.sensitivities
+    }
+    for hit in hits:
+        for each in (other.record for other in hits if hit.id in changes.sure):
+            is_change = cue_of(each.content) >= Cue.CHANGES
+            is_near = each.id in changes.later.get(hit.id, ()) or (
+                is_change and _speaker(each) == _speaker(hit.record)
+            )
+            if is_near and each.said_at > hit.record.said_at:
+                before.setdefault(hit.id, []).append(each)
+    return before
 
 
 def _speaker(record: Record) -> tuple[str, str | None]:
     return record.owner, record.speaker or (record.role if record.role != "user" else None)
 
 
-def _newer_first(hits: Sequence[Hit], newer: Mapping[str, Record], shown: Set[str]) -> list[Hit]:
-    """Put before each memory the newer one that changes it, or may; that one is as relevant."""
+def _newer_first(
+    hits: Sequence[Hit], newer: Mapping[str, Sequence[Record]], shown: Set[str]
+) -> list[Hit]:
+    """Put before each memory the newer ones that change it, or may; these are as relevant."""
     found = {hit.id: hit for hit in hits}
     order: dict[str, Hit] = {}
     begun: set[str] = set()
 
     def put(hit: Hit) -> None:
-        by = newer.get(hit.id)
         begun.add(hit.id)
-        if by is not None and by.id not in shown and by.id not in begun:
-            pulled = hit.model_copy(update={"record": by, "terms": ()})
-            first = order.get(by.id) or found.get(by.id) or pulled
-            relevance = max(first.relevance, hit.relevance)
-            put(first.model_copy(update={"relevance": relevance}))
+        for by in newer.get(hit.id, ()):
+            if by.id not in shown and by.id not in begun:
+                first = found.get(by.id) or hit.model_copy(update={"record": by, "terms": ()})
+                relevance = max(first.relevance, hit.relevance)
+                put(first.model_copy(update={"relevance": relevance}))
         order[hit.id] = hit
 
     for hit in hits:
-        if hit.id not in order:
+        if hit.id not in begun:
             put(hit)
     return list(order.values())
 

@@ -35,15 +35,17 @@ class Changes(NamedTuple):
         ended: By id of a memory, where the clauses that have ended begin and stop in its line;
             (0, 0) for all of it.
         newer: By id of a memory, the newer one that ended it, else the nearest to it in meaning.
+        later: By id of a memory, the ids of all newer ones that are near it in meaning.
         sure: Ids of what surely bears on the question.
     """
 
     ended: Mapping[str, tuple[tuple[int, int], ...]]
     newer: Mapping[str, Record]
+    later: Mapping[str, Set[str]]
     sure: Set[str]
 
 
-NOTHING = Changes({}, {}, frozenset())
+NOTHING = Changes({}, {}, {}, frozenset())
 
 
 def changes_since(
@@ -67,6 +69,8 @@ def changes_since(
     own = [id_bytes(hit.id) for hit in hits if hit.record.owner == who.owner]
     found = endings_of(connection, who.owner, own, FOREVER)
 
+    later: dict[str, Set[str]] = {}
+
     def chosen(view: View) -> tuple[list[Ending], dict[str, tuple[str, bytes]]]:
         shown = visible(view, who, ask, now)
         rows = [view.row_of(who.owner, each.newer or b"") for each in found]
@@ -75,8 +79,10 @@ def changes_since(
         beside: dict[str, tuple[str, bytes]] = {}
         for hit in hits if sure else ():
             row = view.row_of(hit.record.owner, id_bytes(hit.id)) if hit.id in sure else None
-            if row is not None and (nearest := _nearest(view, row, shown)) is not None:
-                beside[hit.id] = view.owner_and_id(nearest)
+            near = [] if row is None else _near(view, row, shown)
+            if near:
+                beside[hit.id] = view.owner_and_id(near[0])
+                later[hit.id] = {id_text(view.owner_and_id(each)[1]) for each in near}
         return seen, beside
 
     seen, beside = engine.indexes.reading(connection, owners, chosen)
@@ -94,7 +100,7 @@ def changes_since(
         ended[older] = tuple(sorted({*ended.get(older, ()), (each.start, each.stop)}))
         if by is not None and (older not in last or _said(by) > _said(last[older])):
             last[older] = by
-    return Changes(ended, newer | last, sure)
+    return Changes(ended, newer | last, later, sure)
 
 
 def _said(record: Record) -> tuple[float, bool, str]:
@@ -103,8 +109,8 @@ def _said(record: Record) -> tuple[float, bool, str]:
     return at.timestamp(), record.position is not None, record.id
 
 
-def _nearest(view: View, row: int, shown: Bools) -> int | None:
-    """Return the newer turn of a row's speaker that is nearest to it in meaning, if near enough."""
+def _near(view: View, row: int, shown: Bools) -> list[int]:
+    """Return the newer turns of a row's speaker that are near it in meaning, the nearest first."""
     part, at = view.locate(row)
     first = row - at
     speakers = [part.speakers[name] for name in _OWN if name in part.speakers]
@@ -113,9 +119,9 @@ def _nearest(view: View, row: int, shown: Bools) -> int | None:
     newer &= np.isin(part.column("speaker"), speakers if speaker in speakers else [speaker])
     rows = np.flatnonzero(newer)
     if not len(rows):
-        return None
+        return []
     with one_thread():
         like = part.vectors[rows].astype(np.float32) @ part.vectors[at].astype(np.float32)
     like *= part.column("scale")[rows] * part.column("scale")[at]
-    best = int(np.argmax(like))
-    return int(rows[best]) + first if like[best] >= BESIDE else None
+    near = rows[np.argsort(-like, kind="stable")][: np.count_nonzero(like >= BESIDE)]
+    return [int(row) + first for row in near]
