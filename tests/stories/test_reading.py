@@ -1,6 +1,6 @@
 """What readings return: recall, lists, filters, explanations, counts."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -117,9 +117,9 @@ def test_ties_are_in_the_order_of_the_newest(open_store, clock):
     for n in range(4):
         ana.remember(Draft("the same words", key=f"k{n}"))
         clock.advance(seconds=1)
-    ana.confirm("k1")
+    ana.remember(Draft("the same words", key="k4", at=datetime(2020, 1, 1, tzinfo=UTC)))
     hits = ana.recall("same words")
-    assert [hit.key for hit in hits] == ["k1", "k3", "k2", "k0"]
+    assert [hit.key for hit in hits] == ["k3", "k2", "k1", "k0", "k4"]
     assert len({hit.score for hit in hits}) == 1
 
 
