@@ -130,12 +130,16 @@ class Wordings:
 
     def is_unfinished(self, text: str) -> bool:
         """Whether a plain text says how an order is meant and not what is ordered."""
-        if self.setting("unfinished").search(text):
+        if self.matches("unfinished", text):
             return True
         frame = [self.setting(name) for name in ("ever", "negation", "order", "lead")]
         for each in (self.pattern("<DURABLE>"), *frame):
             text = each.sub(" ", text)
         return not any(map(str.isalnum, text))
+
+    def matches(self, name: str, text: str) -> bool:
+        """Whether the pattern of a setting occurs in a text."""
+        return bool(self.setting(name).search(text))
 
     def setting(self, name: str) -> re.Pattern[str]:
         """Return a pattern that stands outside the lists; one that fits nothing if it is absent."""
