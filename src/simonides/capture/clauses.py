@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
+from itertools import chain, islice, pairwise
 
 from simonides.capture.wordings import LINKS, is_adverbial
 from simonides.text.patterns import spans
@@ -118,15 +118,13 @@ def clauses(sentence: str) -> list[str]:
     joints = [match.span() for match in islice(_JOINT.finditer(plain), MAX_CLAUSES - 1)]
     if joints and _OPENING.fullmatch(plain[: joints[0][1]]):
         del joints[0]
-    ends = [*(start for start, _ in joints[1:]), len(sentence)]
     joints = [
         (start, end)
-        for number, ((start, end), stop) in enumerate(zip(joints, ends, strict=False))
+        for number, ((start, end), (stop, _)) in enumerate(pairwise([*joints, (len(plain), 0)]))
         if not (_is_added(plain[end:stop]) or (number == 0 and _is_added(plain[:start])))
     ]
-    starts = [0, *(end for _, end in joints)]
-    ends = [*(start for start, _ in joints), len(sentence)]
-    parts = [sentence[a:b].strip() for a, b in zip(starts, ends, strict=True)]
+    edges = [0, *chain.from_iterable(joints), len(sentence)]
+    parts = [sentence[a:b].strip() for a, b in zip(edges[::2], edges[1::2], strict=True)]
     return [part for part in parts if any(map(str.isalnum, part))]
 
 

@@ -88,8 +88,8 @@ def read_clause(clause: str, *, goes_on: bool = False, is_ordered: bool = False)
 def is_unreal(clause: str) -> bool:
     """Whether a clause opens fiction, a supposition or somebody else's words."""
     _, text, words = heard(clause)
-    opens = load("slots.toml").setting("unreal").search(text)
-    return bool(opens) or any(each.find("says", text, words) for each in spoken(text, words))
+    opens = load("slots.toml").matches("unreal", text)
+    return opens or any(each.find("says", text, words) for each in spoken(text, words))
 
 
 def is_whole(clause: str) -> bool:
@@ -150,7 +150,7 @@ class _Reader:
         if kind is Kind.REMEMBER:
             about = about.rstrip(" .!?。！？")
             return self._rule(about, plain(about)) or Reading(kind, about)
-        if self._is("whole", plain(about).rstrip(" .!"), entire=True):
+        if self.language.setting("whole").fullmatch(plain(about).rstrip(" .!")):
             return Reading(kind, "everything")
         told = (self.body[: found.start()], self.body[found.end() :], about)
         about = "" if _THIS.match(about) else self._trimmed(about)
@@ -220,6 +220,5 @@ class _Reader:
     def _has(self, name: str, text: str) -> bool:
         return self.language.find(name, text, self.words) is not None
 
-    def _is(self, name: str, text: str, *, entire: bool = False) -> bool:
-        pattern = self.language.setting(name)
-        return bool(pattern.fullmatch(text) if entire else pattern.search(text))
+    def _is(self, name: str, text: str) -> bool:
+        return self.language.matches(name, text)

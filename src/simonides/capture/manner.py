@@ -8,11 +8,28 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import NamedTuple
 
-from simonides.capture.wordings import LANGUAGES, Wordings, load, loose, plain
+from simonides.capture.wordings import Wordings, languages, loose, plain
 from simonides.text.patterns import PatternSet
 
 KEYS = ("language", "response_style", "response_format", "tone", "units")
+
+
+class _Manner(NamedTuple):
+    """The patterns of a language: each value of each key, all other words of a wish, and more.
+
+    Attributes:
+        values: Key, name and pattern of each value.
+        denied: A value that is not wanted: "not in English".
+        others: What a wish may hold beside its values.
+        address: A word of answering.
+    """
+
+    values: list[tuple[str, str, re.Pattern[str]]]
+    denied: re.Pattern[str]
+    others: re.Pattern[str]
+    address: re.Pattern[str]
 
 
 def wishes(clause: str, *, is_rule: bool = False) -> dict[str, str]:
@@ -22,26 +39,21 @@ def wishes(clause: str, *, is_rule: bool = False) -> dict[str, str]:
         clause: As `heard`.
         is_rule: It is known to be a rule, so that it needs no word of answering.
     """
-    for number in _filter().in_text(plain(clause)):
-        if found := _found(_all()[number], clause, is_rule=is_rule):
+    text = plain(clause)
+    for number in _filter().in_text(text):
+        if found := _found(languages()[number], clause, text, is_rule=is_rule):
             return found
     return {}
 
 
-def _found(language: Wordings, clause: str, *, is_rule: bool) -> dict[str, str]:
-    text = plain(clause)
-    values, others, address = _patterns(language)
-    if not (is_rule or address.search(text)):
+def _found(language: Wordings, clause: str, text: str, *, is_rule: bool) -> dict[str, str]:
+    manner = _manner(language)
+    if not (is_rule or manner.address.search(text)):
         return {}
     found: dict[str, str] = {}
-    negations = [each.end() for each in language.setting("negation").finditer(text)]
-    rest = text
-    for key, name, pattern in values:
-        if match := pattern.search(text):
-            start = match.start()
-            if any(at <= start and not text[at:start].strip() for at in negations):
-                rest = rest.replace(text[:start].split()[-1] + " " + match[0], " ")
-                continue  # "in French, not in English"
+    wanted = rest = manner.denied.sub(lambda each: " " * len(each[0]), text)
+    for key, name, pattern in manner.values:
+        if match := pattern.search(wanted):
             if key in found:
                 return {}
             word = clause[slice(*match.span("value"))]
@@ -50,29 +62,21 @@ def _found(language: Wordings, clause: str, *, is_rule: bool) -> dict[str, str]:
             rest = pattern.sub(" ", rest)
     if lead := language.setting("lead").match(rest):
         rest = rest[lead.end() :]
-    return {} if any(map(str.isalnum, others.sub(" ", rest))) else found
-
-
-@cache
-def _all() -> list[Wordings]:
-    return [load(f"languages/{name}.toml") for name in LANGUAGES]
+    return {} if any(map(str.isalnum, manner.others.sub(" ", rest))) else found
 
 
 @cache
 def _filter() -> PatternSet:
     """Return what finds, for each language, whether a text has one of its values."""
-    named = (
-        "|".join(word for key in KEYS for word in each.table["manner"][key].values())
-        for each in _all()
-    )
-    return PatternSet([loose(plain(each)) for each in named])
+    return PatternSet([loose(plain(_every_value(each))) for each in languages()])
+
+
+def _every_value(language: Wordings) -> str:
+    return "|".join(word for key in KEYS for word in language.table["manner"][key].values())
 
 
 @cache
-def _patterns(
-    language: Wordings,
-) -> tuple[list[tuple[str, str, re.Pattern[str]]], re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns of the values, of all other words of a wish, and of answering."""
+def _manner(language: Wordings) -> _Manner:
     table, edge = language.table["manner"], "" if language.table.get("unspaced") else r"\b"
 
     def pattern(words: str, before: str = "") -> re.Pattern[str]:
@@ -83,4 +87,9 @@ def _patterns(
         for key in KEYS
         for name, words in table[key].items()
     ]
-    return values, pattern(f"{table['address']}|{table['words']}"), pattern(table["address"])
+    return _Manner(
+        values,
+        pattern(_every_value(language), rf"(?:{language.table['negation']})\s*{table['into']}"),
+        pattern(f"{table['address']}|{table['words']}"),
+        pattern(table["address"]),
+    )

@@ -397,7 +397,7 @@ def _adds(name: str, claim: str, scope: str) -> bool:
 
 
 def _has(name: str, text: str) -> bool:
-    return bool(_rules().setting(name).search(text))
+    return _rules().matches(name, text)
 
 
 def _family(key: str | None) -> set[str]:

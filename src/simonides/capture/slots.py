@@ -32,7 +32,7 @@ def slots_of(clause: str) -> list[Slot]:
         return []
     if wished and any(each.passes(text, words, is_order=True) for each in spoken(text, words)):
         return []
-    if text.endswith(("?", "？")) or _is(rules, "joke", text) or is_for_now(clause):
+    if text.endswith(("?", "？")) or rules.matches("joke", text) or is_for_now(clause):
         return []
     slots: dict[str, str] = {}
     for key, value in (
@@ -67,7 +67,7 @@ def is_danger(clause: str) -> bool:
     """Whether a clause states what endangers somebody if it is overlooked: an allergy, a drug."""
     _, text, words = heard(clause)
     rules = load("slots.toml")
-    if text.endswith(("?", "？")) or _is(rules, "hedge", text) or _is(rules, "joke", text):
+    if text.endswith(("?", "？")) or rules.matches("hedge", text) or rules.matches("joke", text):
         return False
     return any(each.find("danger", text, words) for each in spoken(text, words))
 
@@ -78,7 +78,7 @@ def is_for_now(clause: str) -> bool:
     text = rules.setting("begins").sub("", whole)
     if text != whole:
         words = words_of(text)
-    return _is(rules, "for_now", text) or any(
+    return rules.matches("for_now", text) or any(
         each.passes(text, words) for each in spoken(text, words)
     )
 
@@ -86,7 +86,7 @@ def is_for_now(clause: str) -> bool:
 def was_for_then(clause: str) -> bool:
     """Whether a clause held for one conversation or task only: "just for this recipe"."""
     _, text, _ = heard(clause)
-    return _is(load("slots.toml"), "for_then", text)
+    return load("slots.toml").matches("for_then", text)
 
 
 def _stated(
@@ -96,7 +96,7 @@ def _stated(
         found = rules.find(key, text, words)
         if found and found["about"]:
             before = rules.setting("own_doubt").sub("", text[: found.end("about")])
-            if not _is(rules, "doubt", before):
+            if not rules.matches("doubt", before):
                 yield key, clause[slice(*found.span("about"))]
 
 
@@ -110,7 +110,3 @@ def _called(clause: str, text: str, words: frozenset[str]) -> Iterator[tuple[str
             name = clause[start + found.start("about") : start + found.end("about")]
             if name[:1].isalpha() and not name[:1].islower():
                 yield "preferred_name", name
-
-
-def _is(rules: Wordings, name: str, text: str) -> bool:
-    return bool(rules.setting(name).search(text))

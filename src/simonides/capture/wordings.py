@@ -130,12 +130,16 @@ class Wordings:
 
     def is_unfinished(self, text: str) -> bool:
         """Whether a plain text says how an order is meant and not what is ordered."""
-        if self.setting("unfinished").search(text):
+        if self.matches("unfinished", text):
             return True
         frame = [self.setting(name) for name in ("ever", "negation", "order", "lead")]
         for each in (self.pattern("<DURABLE>"), *frame):
             text = each.sub(" ", text)
         return not any(map(str.isalnum, text))
+
+    def matches(self, name: str, text: str) -> bool:
+        """Whether the pattern of a setting occurs in a text."""
+        return bool(self.setting(name).search(text))
 
     def setting(self, name: str) -> re.Pattern[str]:
         """Return a pattern that stands outside the lists; one that fits nothing if it is absent."""
@@ -198,16 +202,16 @@ def words_of(text: str) -> frozenset[str]:
 def spoken(text: str, words: frozenset[str]) -> Iterator[Wordings]:
     """Yield the wordings of each language that may have something to say of a plain text."""
     if not words.isdisjoint(_first_look()):
-        for name, wordings in _languages():
+        for name, each in zip(LANGUAGES, languages(), strict=True):
             is_other = name == "chinese" and _KANA.search(text)
-            if not words.isdisjoint(wordings.words) and not is_other:
-                yield wordings
+            if not words.isdisjoint(each.words) and not is_other:
+                yield each
 
 
 def is_adverbial(part: str) -> bool:
     """Whether a part of a sentence only says that the rest is for a short time."""
     _, text, words = heard(part)
-    for _, each in _languages():
+    for each in languages():
         found = each.find("one_off", text, words)
         if found and words_of(text[: found.start()] + " " + text[found.end() :]) <= _SMALL:
             return True
@@ -221,10 +225,11 @@ def load(file: str) -> Wordings:
 
 
 @cache
-def _languages() -> list[tuple[str, Wordings]]:
-    return [(name, load(f"languages/{name}.toml")) for name in LANGUAGES]
+def languages() -> list[Wordings]:
+    """Return the wordings of each language, in the order of `LANGUAGES`."""
+    return [load(f"languages/{name}.toml") for name in LANGUAGES]
 
 
 @cache
 def _first_look() -> frozenset[str]:
-    return frozenset[str]().union(*(wordings.words for _, wordings in _languages()))
+    return frozenset[str]().union(*(each.words for each in languages()))

@@ -7,6 +7,7 @@ without them. No value and no error holds the text of a finding.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from importlib.resources import files
 from itertools import islice
 from typing import Any
 
-from simonides.text.patterns import PatternSet, encoded, escaped, spans
+from simonides.text.patterns import PatternSet, encoded, spans
 
 # Soft hyphen, joiners, direction marks, fillers, variation selectors, combining accents.
 _INVISIBLE = frozenset(
@@ -98,7 +99,7 @@ class Rules:
             for row in rows
         ]  # fmt: skip
         self._hints = PatternSet(
-            [row.get("hint") or "|".join(map(escaped, row["keywords"])) for row in rows]
+            [row.get("hint") or "|".join(map(re.escape, row["keywords"])) for row in rows]
         )
 
     def find(self, text: str) -> tuple[Finding, ...]:

@@ -52,13 +52,6 @@ def encoded(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def escaped(literal: str) -> str:
-    """Return the pattern that matches a literal."""
-    import re2
-
-    return str(re2.escape(literal))
-
-
 class PatternSet:
     """Searches for many patterns in one pass: which patterns a text holds, not where.
 
