@@ -22,8 +22,9 @@ from simonides.core.outcome import EventType
 from simonides.core.policy import SEVERAL, SINGLE, STANDING, folded
 from simonides.core.record import Record, Trust, id_text
 from simonides.recall.index import OwnerIndex, analysed
+from simonides.recall.lookup import versions
 from simonides.storage import statements
-from simonides.storage.rows import MemoryRow, id_bytes, memory_row, record_of
+from simonides.storage.rows import MemoryRow, id_bytes, record_of
 from simonides.storage.transaction import Transaction
 from simonides.text.analyse import analyse
 from simonides.text.changes import Cue, cue_of, diets, search, setting
@@ -39,7 +40,7 @@ from simonides.write.statement import (
     statements_of,
 )
 from simonides.write.told import own_words
-from simonides.write.turn import changed_version, index_row
+from simonides.write.turn import changed_version, in_force, in_slot, index_row
 
 MOST_COMPARED = 16
 """Most memories with which one is compared, those first that share the rarest words; chosen."""
@@ -58,6 +59,7 @@ DANGER = "danger"
 DENIED_MS = 90 * DAY_MS
 """How long a denial of a danger stands in every prompt."""
 
+_NO_SUBJECT = frozenset(analyse(setting("no_subject")))
 _PRONOUN = re.compile(r"(?:and |but )?(?:he|she|it|they|we)\b", re.IGNORECASE)
 
 
@@ -71,10 +73,13 @@ def note(tx: Transaction, index: OwnerIndex, row: MemoryRow) -> None:
     """
     if row["trust"] != Trust.USER or row["role"] not in (None, "user"):
         return
-    record, at = record_of(row), row["said_at"]
+    record = record_of(row)
     news = [each for each in statements_of(record, is_new=True) if _is_news(each)]
     if news:
-        words = [*news, *_replaced(tx, row)]
+        words = list(news)
+        if row["version"] > 1:  # who says a fact's value, says that those it has replaced are over
+            known = versions(tx.connection, tx.owner, row["root"])
+            words += [Statement(each["content"], record_of(each)) for each in known]
         for old in _related(tx, index, row, words, is_newer=False):
             _compare(tx, record, record_of(old), news)
             if any(_agree(each, record) for each in statements_of(record_of(old))):
@@ -82,8 +87,8 @@ def note(tx: Transaction, index: OwnerIndex, row: MemoryRow) -> None:
                 tx.connection.run(statements.FORGET_ENDING, params)  # A, then B, then A again
     _take_back(tx, index, row)
     _bring_back(tx, index, row)
-    _end_facts(tx, index, record, row)
-    if at < index.latest:
+    _end_facts(tx, index, row)
+    if row["said_at"] < index.latest:
         stated = statements_of(record, is_new=True)
         found = _related(tx, index, row, stated, is_newer=True)
         for new in sorted(found, key=lambda each: each["said_at"]):
@@ -91,18 +96,7 @@ def note(tx: Transaction, index: OwnerIndex, row: MemoryRow) -> None:
             _compare(tx, newer, record, statements_of(newer, is_new=True))
             if row["category"] == DANGER:
                 _take_back(tx, index, new)
-            is_current = tx.known(row["id"])["known_to"] is None
-            if is_current and _ends_row(newer, row, _over(newer)):
-                _end(tx, row, new)
-
-
-def _replaced(tx: Transaction, row: MemoryRow) -> list[Statement]:
-    """Return the values that a fact has replaced: who says them, says what is over."""
-    if row["version"] == 1:
-        return []
-    params = {"owner": tx.owner, "root": row["root"]}
-    found = [memory_row(cells) for cells in tx.connection.rows(statements.HISTORY, params)]
-    return [Statement(each["content"], record_of(each)) for each in found]
+            _end_facts(tx, index, new)
 
 
 def _is_news(statement: Statement) -> bool:
@@ -143,14 +137,16 @@ def _related(
     near[place] = False
     found = np.flatnonzero(near)
     for at in found[np.argsort(-shared[found], kind="stable")][:MOST_COMPARED].tolist():
-        other = tx.memory(index.ids[at])
-        if other is not None and other["known_to"] is None and other["trust"] == Trust.USER:
+        other = in_force(tx, index.ids[at])
+        if other is not None and other["trust"] == Trust.USER:
             yield other
 
 
 def _compare(tx: Transaction, newer: Record, older: Record, news: Sequence[Statement]) -> None:
     """Note which clauses of an older memory a newer one has ended."""
-    if older.id in newer.parents or newer.id in older.parents or _moment(newer) <= _moment(older):
+    if older.id in newer.parents or newer.id in older.parents:
+        return
+    if (newer.said_at, newer.id) <= (older.said_at, older.id):
         return
     stated = statements_of(older)
     ended = {
@@ -178,10 +174,6 @@ def _is_beside(new: Statement, old: Statement) -> bool:
     return any(not set(analyse(old.slots[key])) & set(analyse(new.text)) for key in shared)
 
 
-def _moment(record: Record) -> tuple[float, str]:
-    return (record.said_at).timestamp(), record.id
-
-
 def _keep(tx: Transaction, older: str, newer: str, span: tuple[int, int]) -> None:
     start, stop = span
     params = {"owner": tx.owner, "older": id_bytes(older), "newer": id_bytes(newer), "at": tx.now}
@@ -190,9 +182,7 @@ def _keep(tx: Transaction, older: str, newer: str, span: tuple[int, int]) -> Non
 
 def note_taught(tx: Transaction, old: MemoryRow, by: MemoryRow) -> None:
     """Note that the clauses are over which taught a value that another one has replaced."""
-    params = {"owner": tx.owner, "root": old["root"]}
-    found = [memory_row(cells) for cells in tx.connection.rows(statements.HISTORY, params)]
-    for each in [*found, old]:
+    for each in [*versions(tx.connection, tx.owner, old["root"]), old]:
         for parent in record_of(each).parents if each["content"] != by["content"] else ():
             turn = tx.memory(id_bytes(parent))
             clauses = [] if turn is None else statements_of(record_of(turn))
@@ -237,8 +227,7 @@ def _bring_back(tx: Transaction, index: OwnerIndex, row: MemoryRow) -> None:
 
 def _dangers(tx: Transaction, index: OwnerIndex) -> list[MemoryRow]:
     ids = [index.ids[at] for at in np.flatnonzero(index.of_categories([DANGER])).tolist()]
-    rows = (tx.memory(id) for id in ids)
-    return [each for each in rows if each is not None and each["known_to"] is None]
+    return [row for id in ids if (row := in_force(tx, id)) is not None]
 
 
 def _clauses(row: MemoryRow) -> list[tuple[str, str]]:
@@ -299,21 +288,19 @@ def _keep_denial(
 # -- facts and rules -------------------------------------------------------------------------------
 
 
-def _end_facts(tx: Transaction, index: OwnerIndex, newer: Record, row: MemoryRow) -> None:
+def _end_facts(tx: Transaction, index: OwnerIndex, row: MemoryRow) -> None:
     """End the facts and rules of the user that a newer memory says are over."""
+    newer = record_of(row)
     over = _over(newer)
     if newer.triple is None and not any(over):
         return
     ids = [id for key in ENDED_KEYS for id in index.by_key.get(key, ())]
     for predicate in SEVERAL.values():
-        params = {"owner": tx.owner, "subject": "user", "predicate": predicate}
-        ids += [memory_row(each)["id"] for each in tx.connection.rows(statements.SLOT, params)]
+        ids += [each["id"] for each in in_slot(tx, "user", predicate)]
     ids += [index.ids[at] for at in np.flatnonzero(index.of_categories(STANDING)).tolist()]
     for id in dict.fromkeys(ids):
-        old = tx.memory(id)
-        if old is None or old["known_to"] is not None or old["said_at"] > row["said_at"]:
-            continue
-        if _ends_row(newer, old, over):
+        old = in_force(tx, id)
+        if old is not None and old["said_at"] <= row["said_at"] and _ends_row(newer, old, over):
             _end(tx, old, row)
 
 
@@ -354,25 +341,17 @@ def _over(record: Record) -> Over:
         return Over([], [])
     said = clauses_of(record.content)
     ends = [each for each in said if cue_of(each) is Cue.ENDS and search("ends_own", each)]
-    return Over([each for each in ends if _is_said(each)], [e for e in said if search("lifts", e)])
-
-
-def _is_said(clause: str) -> bool:
-    return not is_for_now(clause) and read_clause(clause).kind is Kind.SAYS
+    ends = [e for e in ends if not is_for_now(e) and read_clause(e).kind is Kind.SAYS]
+    return Over(ends, [each for each in said if search("lifts", each)])
 
 
 def _lifts(clause: str, rule: Record) -> bool:
     """Whether a clause takes a rule back: "You can deploy on Fridays again"."""
     if _denies(rule.content) == _denies(clause):
         return False
-    worth = {term: rarity(term) for term in analyse(rule.content)}
-    worth = {term: each for term, each in worth.items() if term not in _no_subject()}
+    worth = {term: rarity(term) for term in analyse(rule.content) if term not in _NO_SUBJECT}
     shared = sum(worth[term] for term in worth.keys() & set(analyse(clause)))
     return bool(shared) and shared >= LEAST_LIFTED * sum(worth.values())
-
-
-def _no_subject() -> set[str]:
-    return set(analyse(setting("no_subject")))
 
 
 def _denies(text: str) -> bool:

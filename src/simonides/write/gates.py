@@ -32,7 +32,7 @@ from simonides.core.record import Importance, Kind, Status, Trust, id_text
 from simonides.hygiene.contradiction import contradict, names_in
 from simonides.recall.index import KINDS, Floats, Ints, OwnerIndex
 from simonides.storage import statements
-from simonides.storage.rows import MemoryRow, memory_row, record_of
+from simonides.storage.rows import MemoryRow, record_of
 from simonides.storage.transaction import Transaction
 from simonides.text.statement import (
     adds_nothing,
@@ -48,6 +48,8 @@ from simonides.write.endings import note, note_taught
 from simonides.write.judge import Commit, Drop, judge
 from simonides.write.turn import (
     Vector,
+    in_force,
+    in_slot,
     index_row,
     link_parents,
     new_version,
@@ -120,10 +122,8 @@ def store(turn: Turn, commit: Commit, vector: Vector) -> Outcome:
 
 def _in_force(turn: Turn, id: bytes, *, expired: bool = False) -> MemoryRow | None:
     """Return the row of an id, if it is in force as this turn has left it."""
-    found = turn.tx.memory(id)
-    if found is None or found["known_to"] is not None:
-        return None
-    return found if expired or not _has_expired(turn, found) else None
+    found = in_force(turn.tx, id)
+    return None if found is None or (_has_expired(turn, found) and not expired) else found
 
 
 def _is_in_place(candidate: Candidate, row: MemoryRow) -> bool:
@@ -183,21 +183,11 @@ def _is_meant(commit: Commit, old: MemoryRow, relation: str) -> bool:
 
 def _in_slot(turn: Turn, commit: Commit) -> list[MemoryRow]:
     """Return what is in force in the slot of a triple: same subject and predicate."""
-    candidate, tx = commit.candidate, turn.tx
+    candidate = commit.candidate
     if candidate.triple is None or candidate.key not in (None, *SEVERAL):
         return []
-    subject, predicate, _ = candidate.triple
-    params = {"owner": tx.owner, "subject": subject, "predicate": predicate}
-    stored = [memory_row(cells) for cells in tx.connection.rows(statements.SLOT, params)]
-    rows = [tx.memory(row["id"]) for row in stored] + tx.inserted_in_slot(subject, predicate)
-    return [
-        row
-        for row in rows
-        if row is not None
-        and row["known_to"] is None
-        and not _has_expired(turn, row)
-        and _is_in_place(candidate, row)
-    ]
+    rows = in_slot(turn.tx, candidate.triple.subject, candidate.triple.predicate)
+    return [row for row in rows if _is_in_place(candidate, row) and not _has_expired(turn, row)]
 
 
 def _same_text(turn: Turn, commit: Commit, vector: Vector) -> MemoryRow | None:

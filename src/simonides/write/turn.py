@@ -21,7 +21,7 @@ from simonides.models.embedder import Encoded
 from simonides.recall.index import OwnerIndex, quantise
 from simonides.storage import statements
 from simonides.storage.database import Row
-from simonides.storage.rows import MemoryRow, id_bytes
+from simonides.storage.rows import MemoryRow, id_bytes, memories
 from simonides.storage.transaction import Transaction, blake
 from simonides.text.statement import content_hash, read
 from simonides.write.candidate import Candidate
@@ -97,6 +97,20 @@ def changed_version(tx: Transaction, before: MemoryRow, **cells: Any) -> MemoryR
     times = {"known_from": tx.now, "known_to": None}
     ends = {"ended": None, "ended_by": None}
     return {**before, **fresh, **times, **ends, **cells}
+
+
+def in_force(tx: Transaction, id: bytes) -> MemoryRow | None:
+    """Return a memory's row if it is in force as this turn has left it, or None."""
+    row = tx.memory(id)
+    return None if row is None or row["known_to"] is not None else row
+
+
+def in_slot(tx: Transaction, subject: str, predicate: str) -> list[MemoryRow]:
+    """Return what is in force with a subject and predicate as this turn has left it."""
+    named = {"owner": tx.owner, "subject": subject, "predicate": predicate}
+    stored = [tx.known(row["id"]) for row in memories(tx.connection, statements.SLOT, **named)]
+    rows = stored + tx.inserted_in_slot(subject, predicate)
+    return [row for row in rows if row["known_to"] is None]
 
 
 def expiry(candidate: Candidate, now: int) -> tuple[int | None, int | None]:
