@@ -127,9 +127,10 @@ class Statement:
         return bool(not self.text.endswith("?") and search("states", self.text) and not passes)
 
     @property
-    def changes(self) -> bool:
-        """Whether it has words that may end another one."""
-        return self.cue >= Cue.CHANGES or "likes" in self.wordings or bool(corrected(self.text))
+    def may_end(self) -> bool:
+        """Whether it has words that may end another one, or gives something a value."""
+        words = self.cue >= Cue.CHANGES or "likes" in self.wordings or corrected(self.text)
+        return bool(words or self.record.key or self.slots or self.head or self.frame)
 
     @cached_property
     def is_news(self) -> bool:
@@ -187,6 +188,11 @@ def is_whole(record: Record, spans: Iterable[tuple[int, int]]) -> bool:
 
 
 # -- two statements --------------------------------------------------------------------------------
+
+
+def ends(new: Statement, old: Statement) -> bool:
+    """Whether a newer statement surely ends or replaces an older one."""
+    return probability(new, old) >= SURE
 
 
 def probability(new: Statement, old: Statement) -> float:
