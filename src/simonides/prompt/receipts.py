@@ -149,9 +149,7 @@ def list_receipts(engine: Engine, who: Principal, limit: int = 100) -> list[Rece
     """Return the receipts of the reader's digests, newest first, without their lines."""
     engine.journal.flush()
     since = engine.clock.now_ms() - round(engine.settings.receipt_days * DAY_MS)
-    params = {
-        "owner": who.owner, "purpose": who.purpose or "", "since": since, "limit": limit,
-    }  # fmt: skip
+    params = {"owner": who.owner, "purpose": who.purpose or "", "since": since, "limit": limit}
     with engine.db.read(who.owner) as connection:
         rows = connection.rows(statements.RECEIPTS, params)
     return [_unpacked(who, *row) for row in rows]
