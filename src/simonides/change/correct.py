@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from simonides.core.clock import parse_moment
@@ -13,16 +13,16 @@ from simonides.core.policy import Category
 from simonides.core.record import Draft, Record, Source
 from simonides.core.scope import Principal
 from simonides.govern.rights import check_writable, named_scope
-from simonides.recall.index import OwnerIndex
-from simonides.recall.lookup import name_of, own, versions
-from simonides.storage.rows import MemoryRow, id_bytes, record_of
+from simonides.recall.lookup import name_of, own
+from simonides.storage import statements
+from simonides.storage.rows import MemoryRow, id_bytes, memories, record_of
 from simonides.storage.transaction import Transaction
 from simonides.write.candidate import candidate_of_record
 from simonides.write.endings import note
-from simonides.write.gates import Turn, insert, refused
+from simonides.write.gates import insert, refused
 from simonides.write.judge import Drop, judge, judge_approved
 from simonides.write.remember import decided, vectors_of
-from simonides.write.turn import changed_version, index_row, owner_turn, renewed
+from simonides.write.turn import Turn, changed_version, enter, owner_turn, renew, under_key
 
 
 def correct(
@@ -62,11 +62,10 @@ def correct(
         with owner_turn(engine, standing.owner, who.name) as (tx, _):
             return refused(tx, judged)
     [vector] = vectors_of(engine, [judged])
-    with owner_turn(engine, standing.owner, who.name) as (tx, index):
-        row = _in_force(tx, standing, which)
+    with owner_turn(engine, standing.owner, who.name) as turn:
+        row = _in_force(turn.tx, standing, which)
         kept = ("parents",) if row["ttl"] is None else ("parents", "ttl", "hard_expires_at")
         cells = {name: row[name] for name in kept} | cells
-        turn = Turn(tx, index, engine.indexes.embedder)
         return insert(turn, judged, vector, row, OutcomeKind.SUPERSEDED, cells)
 
 
@@ -86,15 +85,14 @@ def _adjust(
     engine: Engine, who: Principal, which: object, standing: Record, cells: Mapping[str, Any]
 ) -> Outcome:
     """Store a version with the same text and other columns."""
-    with owner_turn(engine, standing.owner, who.name) as (tx, index):
-        row = _in_force(tx, standing, which)
-        changed = changed_version(tx, row, **cells)
+    with owner_turn(engine, standing.owner, who.name) as turn:
+        row = _in_force(turn.tx, standing, which)
+        changed = changed_version(turn.tx, row, **cells)
         made = [
-            tx.end(row, "superseded", EventType.SUPERSEDED, by=changed["id"]),
-            tx.insert(changed, EventType.ADJUSTED),
+            turn.tx.end(row, "superseded", EventType.SUPERSEDED, by=changed["id"]),
+            enter(turn, changed, EventType.ADJUSTED),
         ]
-        index_row(index, changed)
-        note(tx, index, changed)
+        note(turn, changed)
     return Outcome(kind=OutcomeKind.SUPERSEDED, record=record_of(changed), events=tuple(made))
 
 
@@ -106,13 +104,10 @@ def confirm(engine: Engine, who: Principal, which: object) -> Outcome:
     """
     standing = own(engine, who, which)
     policy = engine.policies.for_org(standing.scope.org)
-    with owner_turn(engine, standing.owner, who.name) as (tx, index):
-        row = _in_force(tx, standing, which)
+    with owner_turn(engine, standing.owner, who.name) as turn:
+        row = _in_force(turn.tx, standing, which)
         rules = policy.categories.get(row["category"], Category())
-        cells = {"verified_at": tx.now, **renewed(row, rules, tx.now)}
-        event = tx.touch(row, EventType.CONFIRMED, **cells)
-        confirmed = tx.known(row["id"])
-        index_row(index, confirmed)
+        confirmed, event = renew(turn, row, EventType.CONFIRMED, rules, verified_at=turn.tx.now)
     return Outcome(kind=OutcomeKind.BUMPED, record=record_of(confirmed), events=(event,))
 
 
@@ -138,8 +133,8 @@ def promote(engine: Engine, who: Principal, which: object, to: str = "org") -> O
     }  # fmt: skip
     judged = judge(candidate_of_record(engine, who, standing, target, fields))
     [vector] = vectors_of(engine, [judged])
-    with owner_turn(engine, target.owner, who.name) as (tx, index):
-        outcome = decided(Turn(tx, index, engine.indexes.embedder), judged, vector)
+    with owner_turn(engine, target.owner, who.name) as turn:
+        outcome = decided(turn, judged, vector)
     if not outcome:
         return outcome
     with owner_turn(engine, standing.owner, who.name) as (tx, _):
@@ -147,18 +142,23 @@ def promote(engine: Engine, who: Principal, which: object, to: str = "org") -> O
     return outcome
 
 
-def withdraw(tx: Transaction, index: OwnerIndex, row: MemoryRow, reason: str) -> Outcome:
+def withdraw(turn: Turn, row: MemoryRow, reason: str) -> Outcome:
     """End a memory that was misunderstood; what it had replaced is in force again."""
-    events = [tx.end(row, "superseded", EventType.SUPERSEDED, reason)]
-    older = versions(tx.connection, tx.owner, row["root"])
-    before = next((each for each in older if each["ended_by"] == row["id"]), None)
-    if before is not None and before["ended"] == "superseded":
-        back = changed_version(tx, before)
-        events.append(tx.insert(back, EventType.CREATED, reason))
-        index_row(index, back)
-        note(tx, index, back)
-    record, made = record_of(tx.known(row["id"])), tuple(events)
+    events = [turn.tx.end(row, "superseded", EventType.SUPERSEDED, reason)]
+    for back in ended_by(turn, row["id"]):
+        events.append(enter(turn, back, EventType.CREATED, reason))
+        note(turn, back)
+    record, made = record_of(turn.tx.known(row["id"])), tuple(events)
     return Outcome(kind=OutcomeKind.UNDONE, record=record, reasons=(reason,), events=made)
+
+
+def ended_by(turn: Turn, id: bytes) -> Iterator[MemoryRow]:
+    """Yield what a version has ended as next versions, where nothing has taken its place."""
+    tx = turn.tx
+    for row in memories(tx.connection, statements.ENDED_BY, owner=tx.owner, id=id):
+        last = tx.latest(row["root"])
+        if (last is None or last["known_to"] is not None) and not under_key(turn, row):
+            yield changed_version(tx, row)
 
 
 def _in_force(tx: Transaction, standing: Record, which: object) -> MemoryRow:

@@ -19,7 +19,7 @@ from simonides.core.policy import folded
 from simonides.core.record import GAP, Record, id_text, is_gap
 from simonides.core.scope import Principal
 from simonides.models.embedder import embed
-from simonides.recall.index import OwnerIndex, analysed
+from simonides.recall.index import analysed
 from simonides.recall.lookup import name_of, own, versions
 from simonides.recall.view import View
 from simonides.storage import statements
@@ -29,7 +29,16 @@ from simonides.text.analyse import analyse
 from simonides.text.statement import content_hash, read
 from simonides.write import queue
 from simonides.write.endings import note
-from simonides.write.turn import Vector, bury, changed_version, index_row, owner_turn, vector_cells
+from simonides.write.turn import (
+    Turn,
+    Vector,
+    bury,
+    changed_version,
+    enter,
+    in_force,
+    owner_turn,
+    vector_cells,
+)
 
 MOST_TERMS = 24
 """Terms of a statement that is looked for in turns; a longer one is a text of its own. Chosen."""
@@ -91,13 +100,14 @@ def _forgotten(
                 _forget_derived(tx, standing.owner, root, ids, set())
     redactions = _said_again(engine, standing.owner, root) if turns else []
     done: set[bytes] = set()
-    with owner_turn(engine, standing.owner, who.name) as (tx, index):
+    with owner_turn(engine, standing.owner, who.name) as turn:
+        tx = turn.tx
         rows = versions(tx.connection, tx.owner, root)
         if not rows:
             raise NotFound(name_of(which))
         events = forget_rows(tx, rows, done)
         for redaction in redactions:
-            redact(engine, tx, index, redaction, done)
+            redact(turn, redaction, done)
     return events
 
 
@@ -108,11 +118,9 @@ def forget_rows(tx: Transaction, rows: list[MemoryRow], done: set[bytes]) -> lis
         return []
     done |= {row["id"] for row in rows}
     bury(tx, rows)
-    events = [tx.delete(row["id"], "on_request") for row in rows]
+    events = [_deleted(tx, row["id"]) for row in rows]
     root = rows[0]["root"]
     events += _forget_derived(tx, tx.owner, root, {id_text(row["id"]) for row in rows}, done)
-    for row in rows:
-        _forget_receipts(tx, row["id"])
     tx.connection.run(statements.FORGET_ENDINGS, {"owner": tx.owner, "root": root})
     said = {row["hash"] for row in rows}
     queue.forget(tx, lambda text: content_hash(text) in said)
@@ -124,10 +132,11 @@ def forget_rows(tx: Transaction, rows: list[MemoryRow], done: set[bytes]) -> lis
     return events
 
 
-def _forget_receipts(tx: Transaction, id: bytes) -> None:
-    """Delete the receipts that name a version."""
+def _deleted(tx: Transaction, id: bytes) -> Event:
+    """Delete a version, and the receipts that name it."""
     shows = {"owner": tx.owner, "shows": f"%{id.hex()}%"}
     tx.connection.run(statements.FORGET_RECEIPTS, shows)
+    return tx.delete(id, "on_request")
 
 
 def _forget_derived(
@@ -256,24 +265,21 @@ def _said_again(engine: Engine, owner: str, root: bytes) -> list[Redaction]:
 
 def redacted(engine: Engine, row: MemoryRow, covers: Callable[[str], bool]) -> Redaction:
     """Return what is left of a turn without the clauses that are to go; without any, nothing."""
-    content, gone = row["content"], []
-    for clause in filter(covers, clauses_of(content)):
-        gone.append(clause)
+    content = row["content"]
+    # Where no clause is to go, what is to go is spread over them.
+    gone = tuple(filter(covers, clauses_of(content))) or (content,)
+    for clause in gone:
         content = content.replace(clause, GAP, 1)
-    if not gone:  # what is to go is spread over its clauses
-        gone, content = [row["content"]], GAP
     vector: Vector = None
     if engine.embedder is not None and row["vector"] is not None:
         [vector] = embed(engine.embedder, [content])
-    return Redaction(row, content, tuple(gone), vector)
+    return Redaction(row, content, gone, vector)
 
 
-def redact(
-    engine: Engine, tx: Transaction, index: OwnerIndex, redaction: Redaction, done: set[bytes]
-) -> bool:
+def redact(turn: Turn, redaction: Redaction, done: set[bytes]) -> bool:
     """Replace a turn by one without some clauses; forget what was learned from these."""
-    row = tx.memory(redaction.row["id"])
-    if row is None or row["known_to"] is not None:
+    tx, row = turn.tx, in_force(turn.tx, redaction.row["id"])
+    if row is None:
         return False
     if is_gap(redaction.content):
         return bool(forget_rows(tx, versions(tx.connection, tx.owner, row["root"]), done))
@@ -291,10 +297,8 @@ def redact(
         bury(tx, [{**row, "content": clause, "key": None}])
     changed = changed_version(tx, row, **cells)
     for each in versions(tx.connection, tx.owner, row["root"]):  # an edit leaves older ones
-        tx.delete(each["id"], "on_request")
-        _forget_receipts(tx, each["id"])
-    tx.insert(changed, EventType.REDACTED)
-    index_row(index, changed)
+        _deleted(tx, each["id"])
+    enter(turn, changed, EventType.REDACTED)
     tx.connection.run(statements.FORGET_ENDINGS, {"owner": tx.owner, "root": row["root"]})
-    note(tx, index, changed)
+    note(turn, changed)
     return True

@@ -167,12 +167,12 @@ def _forgotten(
 ) -> int:
     engine.journal.flush()
     count = 0
-    with owner_turn(engine, who.owner, who.name) as (tx, index):
-        done: set[bytes] = set()
+    with owner_turn(engine, who.owner, who.name) as turn:
+        tx, done = turn.tx, set[bytes]()
         for root in roots:
             count += bool(forget_rows(tx, versions(tx.connection, tx.owner, root), done))
         for redaction in redactions:
-            count += redact(engine, tx, index, redaction, done)
+            count += redact(turn, redaction, done)
         if topic is not None:
             count += queue.forget(tx, lambda text: topic.covers(analyse(text)))
     if count:

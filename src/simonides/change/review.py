@@ -19,11 +19,10 @@ from simonides.storage.database import Connection
 from simonides.storage.rows import latest_of, record_of
 from simonides.write import queue
 from simonides.write.candidate import candidate_of
-from simonides.write.gates import Turn
-from simonides.write.judge import judge_approved
+from simonides.write.judge import Commit, Drop, judge_approved
 from simonides.write.log import parts
 from simonides.write.remember import decided, vectors_of
-from simonides.write.turn import owner_turn
+from simonides.write.turn import Turn, owner_turn
 
 KEEP = ("new", "old", "both", "neither")
 
@@ -92,13 +91,18 @@ def approve(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcom
         return resolve(engine, who, id, "new", reason)
     if entry.kind != "held":
         raise InvalidInput("id", "is a request: do what is meant, then reject(id) it")
-    draft = Draft(**entry.data["draft"])
-    writer = replace(who, home=parse_scope(str(draft.scope)))  # of the user, perhaps of its task
-    judged = judge_approved(candidate_of(engine, writer, draft))
+    judged = judge_held(engine, who, entry)
     [vector] = vectors_of(engine, [judged])
     return _decided(
         engine, who, entry, f"approved {reason}", lambda turn: decided(turn, judged, vector)
     )
+
+
+def judge_held(engine: Engine, who: Principal, entry: queue.Entry) -> Commit | Drop:
+    """Judge a held statement that is approved."""
+    draft = Draft(**entry.data["draft"])
+    writer = replace(who, home=parse_scope(str(draft.scope)))  # of the user, perhaps of its task
+    return judge_approved(candidate_of(engine, writer, draft))
 
 
 def reject(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcome:
@@ -175,9 +179,10 @@ def _decided(
     decision: Callable[[Turn], Outcome],
 ) -> Outcome:
     """Take an entry out and do what was decided, in one transaction."""
-    with owner_turn(engine, who.owner, who.name) as (tx, index):
+    with owner_turn(engine, who.owner, who.name) as turn:
+        tx = turn.tx
         if all(each.id != entry.id for each in queue.entries(tx.connection, tx.owner)):
             raise NotFound(id_text(entry.id))  # decided meanwhile
         event = tx.remove("pending", entry.id, EventType.REVIEWED, reason.strip())
-        outcome = decision(Turn(tx, index, engine.indexes.embedder))
+        outcome = decision(turn)
     return outcome.model_copy(update={"events": (event, *outcome.events)})

@@ -5,9 +5,8 @@ from __future__ import annotations
 from simonides.change.privacy import unrefused
 from simonides.core.engine import Engine
 from simonides.core.policy import DigestRules
-from simonides.core.record import Record
 from simonides.core.scope import Principal
-from simonides.govern.rights import Reach, may_see, readable
+from simonides.govern.rights import may_see, readable
 from simonides.prompt.lines import Part, item_of
 from simonides.storage.database import Connection
 from simonides.storage.rows import id_bytes, latest_of, record_of
@@ -23,21 +22,15 @@ def catch_up(engine: Engine, who: Principal, rules: DigestRules, connection: Con
     However old it is, it is shown; only what the reader may see, and nothing of a refused topic.
     """
     now, idle = engine.clock.now_ms(), engine.settings.idle_minutes
-    if who.home.task is not None:
-        return Part("last")
-    [reach] = [each for each in readable(engine, who) if each.owner == who.owner]
     found = last_part(connection, who)
-    if found is not None and not found.is_over(now, idle):
-        return Part("last")
+    if who.home.task is not None or (found is not None and not found.is_over(now, idle)):
+        return Part()
+    [reach] = [each for each in readable(engine, who) if each.owner == who.owner]
     roots = [e.data["summary"] for e in parts(connection, who.owner) if "summary" in e.data]
     rows = latest_of(connection, who.owner, map(id_bytes, roots))
     records = (record_of(row) for row in rows if unrefused(connection, who, [row]))
-    record = next((each for each in records if _is_fit(each, who, reach, rules)), None)
-    if record is None:
-        return Part("last")
-    return Part("last", [item_of(record, "last", CHARS)], [record])
-
-
-def _is_fit(record: Record, who: Principal, reach: Reach, rules: DigestRules) -> bool:
-    is_shown = record.is_current and record.sensitivity in rules.sensitivities
-    return is_shown and may_see(who, reach, record.place)
+    for record in records:
+        is_shown = record.is_current and record.sensitivity in rules.sensitivities
+        if is_shown and may_see(who, reach, record.place):
+            return Part([item_of(record, "last", CHARS)], [record])
+    return Part()

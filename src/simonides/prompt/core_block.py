@@ -34,23 +34,21 @@ def core_block(records: Sequence[Record], policy: Policy, *, is_whole: bool = Fa
         if each.trust in (Trust.USER, Trust.SYSTEM) and each.sensitivity in rules.sensitivities:
             groups[_group(each, policy)].append(each)
     groups[Rank.MANNER].sort(key=_place)
-    dangers = _fitting(groups[Rank.DANGER], rules.hard, rules.hard.chars)
-    spent = sum(len(item.line) for item in dangers)
-    rest = (max(rules.hard.items - len(dangers), 0), max(rules.hard.chars - spent, 0))
     budgets = {
-        Rank.DANGER: rules.hard, Rank.PROHIBITION: Budget(items=rest[0], chars=rest[1]),
-        Rank.MANNER: rules.manner, Rank.RULE: rules.rules, PINNED: rules.pinned,
+        Rank.DANGER: rules.hard, Rank.PROHIBITION: rules.hard, Rank.MANNER: rules.manner,
+        Rank.RULE: rules.rules, PINNED: rules.pinned,
     }  # fmt: skip
     items: list[DigestItem] = []
     hidden: dict[str, int] = {}
     for name, budget in budgets.items():
+        spent = items if name == Rank.PROHIBITION else []  # on dangers
         budget = EVERYTHING if is_whole else budget
-        shown = _fitting(groups[name], budget, rules.hard.chars)
+        shown = _fitting(groups[name], budget, spent, rules.hard.chars)
         in_age = name in (Rank.DANGER, Rank.PROHIBITION, PINNED)  # a prompt then grows at its end
         items += reversed(shown) if in_age else shown
         if len(shown) < len(groups[name]):
             hidden[str(name)] = len(groups[name]) - len(shown)
-    block = Part("core", items, records, hidden=hidden)
+    block = Part(items, records, hidden=hidden)
     left = [each.id for name in budgets for each in groups[name] if each.id not in block.by_id]
     return block._replace(left_out=[(id, "budget") for id in left])
 
@@ -79,13 +77,17 @@ def _place(record: Record) -> int:
     return MANNERS.index(record.key) if record.key in MANNERS else len(MANNERS)
 
 
-def _fitting(records: Iterable[Record], budget: Budget, most: int) -> list[DigestItem]:
-    """Return the lines that fit a budget; what a task must heed is cut at ``most`` characters."""
+def _fitting(
+    records: Iterable[Record], budget: Budget, spent: Sequence[DigestItem], most: int
+) -> list[DigestItem]:
+    """Return the lines that fit what is left of a budget; what a task must heed is cut at ``most``
+    characters.
+    """
     shown: list[DigestItem] = []
-    spent = 0
+    items, chars = budget.items - len(spent), budget.chars - sum(len(each.line) for each in spent)
     for record in records:
         item = item_of(record, "core", LINE_CHARS if record.task is None else most)
-        if len(shown) < budget.items and spent + len(item.line) <= budget.chars:
-            spent += len(item.line)
+        if len(shown) < items and len(item.line) <= chars:
+            chars -= len(item.line)
             shown.append(item)
     return shown

@@ -82,20 +82,19 @@ def digest(
     options: dict[str, Any] = {"filter": filter, "kinds": kinds, "scopes": scopes}
     ask = ask_of(engine, who, "", **options)
     if not rules.enabled:
-        return _told(engine, who, question, [], floor=0.0, is_kept=receipt, is_shown=False)
+        return _told(engine, who, question, [], floor=0.0, is_kept=receipt)
     hits: Sequence[Hit] = []
     if question is not None and not _is_sum(question):
         hits = recall(engine, who, question, limit=FOUND, **options)
     with engine.db.read(*(each.owner for each in ask.reach)) as connection:
         records = standing(engine, who, scopes, connection)
-        last = catch_up(engine, who, rules, connection) if has_core else Part("last")
+        last = catch_up(engine, who, rules, connection) if has_core else Part()
         changes = changes_since(engine, who, ask, hits, connection) if hits else NOTHING
         least = floor_of(engine, who, connection) if floor is None else floor
     block = core_block(records, policy)
     stands = {id: record for id, record in block.by_id.items() if has_core or id in shown}
     told = {**dict.fromkeys((*shown, *last.by_id)), **stands}
-    now = engine.clock.now_ms()
-    found = found_part(hits, changes, told, who, rules, least, limits, now)
+    found = found_part(hits, changes, told, who, rules, least, limits)
     parts = [block, last, found] if has_core else [found]
     return _told(engine, who, question, parts, floor=least if question else 0.0, is_kept=receipt)
 
@@ -144,7 +143,7 @@ def profile(engine: Engine, who: Principal, *, receipt: bool = True) -> Digest:
         if record.id not in block.by_id and record.sensitivity in policy.digest.sensitivities
     ]
     named.sort(key=lambda each: each.said_at, reverse=True)
-    facts = Part("found", [item_of(each, "relevant", LINE_CHARS) for each in named], named)
+    facts = Part([item_of(each, "relevant", LINE_CHARS) for each in named], named)
     return _told(engine, who, None, [block, facts], floor=0.0, is_kept=receipt)
 
 
@@ -156,14 +155,16 @@ def _told(
     *,
     floor: float,
     is_kept: bool,
-    is_shown: bool = True,
 ) -> Digest:
-    """Put parts together, and keep the receipt and the echoes of what is shown."""
+    """Put parts together, and keep the receipt and the echoes of what is shown.
+
+    Without a part, digests are switched off: there is no text.
+    """
     now = engine.clock.now_ms()
     items = [item for part in parts for item in part.items]
     items.sort(key=lambda item: item.part == "possible")
     hidden = {kind: n for part in parts for kind, n in part.hidden.items()}
-    text = assembled([(item.part, item.line) for item in items], hidden) if is_shown else ""
+    text = assembled(items, hidden) if parts else ""
     receipt = Receipt(
         id=id_text(engine.ids.new(now)), at=to_datetime(now), reader=who.home.path,
         purpose=who.purpose, question_digest=question_digest(engine, who, question), floor=floor,

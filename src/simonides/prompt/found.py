@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 
 from simonides.capture.clauses import clauses_of
 from simonides.capture.slots import is_for_now, was_for_then
-from simonides.core.clock import DAY_MS, to_ms
 from simonides.core.policy import DigestRules
 from simonides.core.record import SUMMARY, TURN, Record, Trust
 from simonides.core.results import DigestItem, Hit
 from simonides.core.scope import Principal
 from simonides.models.embedder import TokenCounter
-from simonides.prompt.lines import LINE_CHARS, Part, line_of
+from simonides.prompt.lines import LINE_CHARS, Part, with_line
 from simonides.recall.changes import Changes
 from simonides.text.analyse import query_terms
 from simonides.text.changes import Cue, cue_of
@@ -26,8 +25,8 @@ Spans = tuple[tuple[int, int], ...]
 FEW = 2
 """Terms of the words that taught a fact which its line may leave out; chosen."""
 
-PASSING_DAYS = 14
-"""Days after which what was said of "this week" or "for now" has passed; chosen."""
+PASSING = timedelta(days=14)
+"""Time after which what was said of "this week" or "for now" has passed; chosen."""
 
 OVERHEAD = 40
 """Characters of a line's id, date and marks, about."""
@@ -63,7 +62,6 @@ def found_part(
     rules: DigestRules,
     floor: float,
     limits: Limits,
-    now: int,
 ) -> Part:
     """Return the lines of what bears on a question, the newer of what changed first.
 
@@ -75,11 +73,10 @@ def found_part(
         rules: Budgets and thresholds.
         floor: Least relevance.
         limits: The caller's budgets.
-        now: The time.
     """
     chosen, left = _passing(hits, floor, shown, rules)
     ordered = _newer_first(chosen, _before(chosen, changes, rules), shown.keys())
-    over = {hit.id for hit in ordered if _is_over(hit.record, who, now)}
+    over = {hit.id for hit in ordered if _is_over(hit, who)}
     room = max(rules.chars // max(len(ordered), 1) - OVERHEAD, SHORT)
     items: list[DigestItem] = []
     for run in _runs(ordered, {*changes.ended, *over}):
@@ -90,7 +87,7 @@ def found_part(
             items.append(item)
         else:
             left += [(id, "budget") for id in item.ids]
-    return Part("found", items, [hit.record for hit in ordered], left)
+    return Part(items, [hit.record for hit in ordered], left)
 
 
 def _passing(
@@ -128,13 +125,12 @@ def _item(
     best = max(run, key=lambda hit: hit.relevance)
     marks = run[0].record.warnings(run[0].at) if len(run) == 1 else ()
     marks = (*marks, "earlier") if is_over else marks
-    records = [hit.record for hit in run]
-    return DigestItem(
-        ids=tuple(record.id for record in records), owner=records[0].owner,
+    item = DigestItem(
+        ids=tuple(hit.id for hit in run), owner=best.record.owner,
         part="relevant" if best.relevance >= rules.relevant else "possible", marks=marks,
         earlier=earlier, score=best.score, relevance=best.relevance, chars=chars,
-        line=line_of(records, marks, chars, earlier),
     )  # fmt: skip
+    return with_line(item, [hit.record for hit in run])
 
 
 def _fits(items: Sequence[DigestItem], rules: DigestRules, limits: Limits) -> bool:
@@ -153,14 +149,14 @@ def _says(record: Record) -> set[bytes]:
     return {fingerprint(clause) for clause in clauses_of(record.quote or record.content)}
 
 
-def _is_over(record: Record, who: Principal, now: int) -> bool:
+def _is_over(hit: Hit, who: Principal) -> bool:
     """Whether a turn held for its conversation or for some days only, and these have passed."""
+    record = hit.record
     if record.category != TURN or record.role != "user" or len(record.content) > LINE_CHARS:
         return False
     if was_for_then(record.content):
         return record.session != who.conversation
-    days = (now - to_ms(record.said_at)) / DAY_MS
-    return days > PASSING_DAYS and is_for_now(record.content)
+    return hit.at - record.said_at > PASSING and is_for_now(record.content)
 
 
 def _before(hits: Sequence[Hit], changes: Changes, rules: DigestRules) -> dict[str, list[Record]]:

@@ -25,14 +25,12 @@ class Part(NamedTuple):
     """A part of a digest.
 
     Attributes:
-        name: Of the part.
         items: Its lines, within its budget.
         records: The memories that they show, and others.
         left_out: Ids that are not shown, with the reason.
         hidden: How many of them are counted in the text, by kind.
     """
 
-    name: str
     items: Sequence[DigestItem] = ()
     records: Sequence[Record] = ()
     left_out: Sequence[tuple[str, str]] = ()
@@ -45,29 +43,26 @@ class Part(NamedTuple):
         return {record.id: record for record in self.records if record.id in shown}
 
 
-def line_of(
-    run: Sequence[Record], marks: Sequence[str], most: int, earlier: Sequence[tuple[int, int]] = ()
-) -> str:
-    """Return the line of a memory, or of turns that follow each other.
+def with_line(item: DigestItem, run: Sequence[Record]) -> DigestItem:
+    """Return an item with the line of its memory, or of turns that follow each other.
 
     Args:
+        item: Its marks and its length, and where what has ended begins and ends, rising.
         run: The memory; several are turns of one session, oldest first.
-        marks: Such as ``earlier``.
-        most: Most characters of the text of each.
-        earlier: Where what has ended begins and ends in the text of a single memory, rising.
     """
     first = run[0]
     head = [first.id[-8:], first.trust.value, f"{first.said_at:%Y-%m-%d}"]
     if first.confidence < 1.0 and first.category != TURN:
         head.append(f"{first.confidence:.1f}")
-    texts = " / ".join(_text(record, most, earlier) for record in run)
-    return f"- [{', '.join([' '.join(head), *marks])}] {texts}"
+    texts = " / ".join(_text(record, item.chars, item.earlier) for record in run)
+    line = f"- [{', '.join([' '.join(head), *item.marks])}] {texts}"
+    return item.model_copy(update={"line": line})
 
 
 def item_of(record: Record, part: Literal["core", "last", "relevant"], most: int) -> DigestItem:
     """Return the line of one memory, unmarked, for a part of a digest."""
-    line = line_of([record], (), most)
-    return DigestItem(ids=(record.id,), owner=record.owner, part=part, chars=most, line=line)
+    item = DigestItem(ids=(record.id,), owner=record.owner, part=part, chars=most)
+    return with_line(item, [record])
 
 
 def _text(record: Record, most: int, earlier: Sequence[tuple[int, int]]) -> str:
@@ -87,16 +82,16 @@ def one_line(text: str, most: int | None = None) -> str:
     return line if most is None or len(line) <= most else f"{line[: most - 1]}…"
 
 
-def assembled(lines: Sequence[tuple[str, str]], hidden: Mapping[str, int]) -> str:
+def assembled(items: Sequence[DigestItem], hidden: Mapping[str, int]) -> str:
     """Return the text of a digest.
 
     Args:
-        lines: Each with its part, in the order of the parts.
+        items: Its lines.
         hidden: What the core block has no room for, by rank.
     """
     text = [TITLE, NOTE]
     for part, title in PARTS.items():
-        chosen = [line for each, line in lines if each == part]
+        chosen = [item.line for item in items if item.part == part]
         if chosen:
             text += [title, *chosen]
         if part == "core":

@@ -20,7 +20,7 @@ from simonides.core.results import Digest, DigestItem, Receipt, Verification
 from simonides.core.scope import Principal, parse_scope, scope_of
 from simonides.core.validation import text
 from simonides.govern.rights import may_see, readable
-from simonides.prompt.lines import LINE_CHARS, PARTS, assembled, hash_of, line_of
+from simonides.prompt.lines import LINE_CHARS, PARTS, assembled, hash_of, with_line
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import batched, fetched, id_bytes
@@ -99,50 +99,40 @@ def keep(engine: Engine, who: Principal, receipt: Receipt | None, shown: Iterabl
 def _packed(receipt: Receipt) -> str:
     """Return what a receipt shows as short JSON, without what its row says and what is as usual."""
     home = parse_scope(receipt.reader)
-    items = [
-        (
-            item.part[0],
-            "".join(id_bytes(id).hex() for id in item.ids),
-            _shortened(
-                m=item.marks, e=item.earlier, s=_rounded(item.score), r=_rounded(item.relevance),
-                o=None if item.owner == home.owner else item.owner,
-                c=None if item.chars == LINE_CHARS else item.chars,
-            ),
-        )
-        for item in receipt.items
-    ]  # fmt: skip
-    cells = _shortened(
-        q=receipt.question_digest, d=receipt.digest, f=round(receipt.floor, 4), t=home.task,
-        h=receipt.hidden or None, i=[item if item[2] else item[:2] for item in items],
-    )  # fmt: skip
-    return json.dumps(cells, separators=(",", ":"))
+    usual, items = _usual(home.owner), []
+    for item in receipt.items:
+        told = {name: getattr(item, name) for name in usual}
+        cells = {name[0]: cell for name, cell in told.items() if cell != usual[name]}
+        cells |= {name: round(cells[name], 3) for name in ("s", "r") if name in cells}
+        ids = "".join(id_bytes(id).hex() for id in item.ids)
+        items.append([item.part[0], ids, *([cells] if cells else [])])
+    kept = {
+        "q": receipt.question_digest, "d": receipt.digest, "f": round(receipt.floor, 4),
+        "t": home.task, "h": receipt.hidden, "i": items,
+    }  # fmt: skip
+    return json.dumps({n: each for n, each in kept.items() if each}, separators=(",", ":"))
 
 
-def _shortened(**cells: Any) -> dict[str, Any]:
-    return {name: cell for name, cell in cells.items() if cell not in (None, "", (), [], {})}
-
-
-def _rounded(number: float | None) -> float | None:
-    return None if number is None else round(number, 3)
+def _usual(owner: str) -> dict[str, Any]:
+    """Return the fields of an item that are kept under their first letter where they differ."""
+    return {
+        "marks": (), "earlier": (), "score": None, "relevance": None, "owner": owner,
+        "chars": LINE_CHARS,
+    }  # fmt: skip
 
 
 def _unpacked(who: Principal, id: bytes, at: int, data: str) -> Receipt:
     """Return a receipt of its row."""
-    cells = json.loads(data)
+    cells, usual = json.loads(data), _usual(who.owner)
     items = []
     for letter, digits, *more in cells["i"]:
         kept = more[0] if more else {}
-        ids = (digits[at : at + 32] for at in range(0, len(digits), 32))
-        items.append(
-            DigestItem(
-                ids=tuple(id_text(bytes.fromhex(each)) for each in ids), part=_BY_LETTER[letter],
-                marks=kept.get("m", ()), earlier=kept.get("e", ()), owner=kept.get("o", who.owner),
-                score=kept.get("s"), relevance=kept.get("r"), chars=kept.get("c", LINE_CHARS),
-            )
-        )  # fmt: skip
+        told = {name: kept.get(name[0], cell) for name, cell in usual.items()}
+        each = (bytes.fromhex(digits[at : at + 32]) for at in range(0, len(digits), 32))
+        items.append(DigestItem(ids=tuple(map(id_text, each)), part=_BY_LETTER[letter], **told))
     return Receipt(
         id=id_text(id), at=to_datetime(at), reader=scope_of(who.owner, cells.get("t")).path,
-        purpose=who.purpose, question_digest=cells.get("q", ""), floor=cells["f"],
+        purpose=who.purpose, question_digest=cells.get("q", ""), floor=cells.get("f", 0.0),
         items=tuple(items), hidden=cells.get("h", {}), digest=cells["d"],
     )  # fmt: skip
 
@@ -159,9 +149,7 @@ def list_receipts(engine: Engine, who: Principal, limit: int = 100) -> list[Rece
     """Return the receipts of the reader's digests, newest first, without their lines."""
     engine.journal.flush()
     since = engine.clock.now_ms() - round(engine.settings.receipt_days * DAY_MS)
-    params = {
-        "owner": who.owner, "purpose": who.purpose or "", "since": since, "limit": limit,
-    }  # fmt: skip
+    params = {"owner": who.owner, "purpose": who.purpose or "", "since": since, "limit": limit}
     with engine.db.read(who.owner) as connection:
         rows = connection.rows(statements.RECEIPTS, params)
     return [_unpacked(who, *row) for row in rows]
@@ -177,17 +165,10 @@ def replay(engine: Engine, who: Principal, receipt: Receipt) -> Digest:
     if not isinstance(receipt, Receipt):
         raise InvalidInput("receipt", f"must be a Receipt, not {type(receipt).__name__}")
     records = _records(engine, who, receipt)
-    lines = []
-    for item in receipt.items:
-        run = [records[id] for id in item.ids]
-        lines.append((item.part, line_of(run, item.marks, item.chars, item.earlier)))
-    text = assembled(lines, receipt.hidden)
+    items = [with_line(item, [records[id] for id in item.ids]) for item in receipt.items]
+    text = assembled(items, receipt.hidden)
     if hash_of(text) != receipt.digest:
         raise NotReplayable([id for item in receipt.items for id in item.ids])
-    items = [
-        item.model_copy(update={"line": line})
-        for item, (_, line) in zip(receipt.items, lines, strict=True)
-    ]
     return Digest(text=text, receipt=receipt.model_copy(update={"items": tuple(items)}))
 
 
@@ -221,8 +202,7 @@ def _records(engine: Engine, who: Principal, receipt: Receipt) -> dict[str, Reco
     """Return what a receipt shows, by id, checked against what the reader may see now."""
     reach = {each.owner: each for each in readable(engine, who)}
     owners = dict.fromkeys(item.owner for item in receipt.items)
-    items = [item for owner in owners for item in receipt.items if item.owner == owner]
-    shown = [(item.owner, id) for item in items for id in item.ids]
+    shown = [(item.owner, id) for item in receipt.items for id in item.ids]
     with engine.db.read(*owners) as connection:
         seen = fetched(connection, ((o, id_bytes(id)) for o, id in shown if o in reach))
     found = {r.id: r for r in seen.values() if may_see(who, reach[r.owner], r.place)}
@@ -239,11 +219,8 @@ def _records(engine: Engine, who: Principal, receipt: Receipt) -> dict[str, Reco
 # used because little is shown, the floor falls; where much is shown in vain, it rises.
 
 
-def floor_of(engine: Engine, who: Principal, connection: Connection | None = None) -> float:
+def floor_of(engine: Engine, who: Principal, connection: Connection) -> float:
     """Return the floor in force for a reader."""
-    if connection is None:
-        with engine.db.read(who.owner) as connection:
-            return floor_of(engine, who, connection)
     return _floor(engine, who, _read(connection, who.owner))
 
 

@@ -14,7 +14,7 @@ from simonides.change import privacy
 from simonides.core.clock import local_time, to_ms, zoned_moment
 from simonides.core.engine import Engine
 from simonides.core.outcome import EventType, Outcome
-from simonides.core.record import Draft, Source
+from simonides.core.record import Draft, Record, Source
 from simonides.core.results import AddLine, AddReport
 from simonides.core.scope import Principal
 from simonides.core.validation import enum_member, text
@@ -29,7 +29,6 @@ from simonides.storage.rows import id_bytes, record_of
 from simonides.text.analyse import analyse
 from simonides.text.topics import is_session
 from simonides.write.candidate import candidate_of
-from simonides.write.gates import Turn
 from simonides.write.judge import Judgement, judge
 from simonides.write.log import end_job, go_on, next_position
 from simonides.write.remember import decided, decided_alone, vectors_of
@@ -72,10 +71,11 @@ def add(
         me = text("me", me)
 
     pieces = [pieces_of(message, me=me, source=source) for message in said]
-    correct_facts(engine, who, pieces)
-    _cut_refused(engine, who, pieces)
+    every = [piece for each in pieces for piece in each]
+    correct_facts(engine, who, every)
+    _cut_refused(engine, who, every)
     echoes = echoed(engine, who)
-    for piece in (piece for each in pieces for piece in each):
+    for piece in every:
         piece.drop_echoes(echoes)
     read = [
         Said(m, parts, [_judged(engine, who, m, each, moment) for each in parts], moment)
@@ -162,8 +162,8 @@ def _stored(
     every = [j for each in said for turn, facts in each.judged for j in (turn, *facts)]
     vectors = iter(vectors_of(engine, every, turns_later=turns_later))
     lines: list[AddLine] = []
-    with owner_turn(engine, who.owner, who.name) as (tx, index):
-        turn = Turn(tx, index, engine.indexes.embedder)
+    with owner_turn(engine, who.owner, who.name) as turn:
+        tx = turn.tx
         position = first = next_position(tx, who)
         for each in said:
             kept: list[Outcome] = []
@@ -186,11 +186,10 @@ def _stored(
                     learned.append(decided_alone(turn, fact, next(vectors)))
             for row in old:  # the message has fewer turns now
                 tx.end(row, "superseded", EventType.SUPERSEDED, "edited")
-            line = _line(each, kept, learned)
             turns = {id_bytes(each.record.id) for each in kept if each.record is not None}
             ended = [row for id in tx.ended[over:] if (row := tx.known(id))["ended_by"] in turns]
-            ended_now = (*gone, *(record_of(row) for row in ended if row["position"] is None))
-            lines.append(line.model_copy(update={"ended": ended_now}))
+            gone += [record_of(row) for row in ended if row["position"] is None]
+            lines.append(_line(each, kept, learned, gone))
         said_at = [each.when or local_time(engine.clock, tx.now) for each in said]
         was = go_on(engine, tx, who, first, position - first, said_at)
     if was.is_over(to_ms(said_at[0]), engine.settings.idle_minutes):
@@ -199,10 +198,10 @@ def _stored(
     return lines
 
 
-def _cut_refused(engine: Engine, who: Principal, pieces: Sequence[Sequence[Piece]]) -> None:
+def _cut_refused(engine: Engine, who: Principal, pieces: Sequence[Piece]) -> None:
     """Cut out of the turns what the user does not want to be kept."""
     topics, is_refused = privacy.refused(engine, who)
-    for piece in (piece for each in pieces for piece in each):
+    for piece in pieces:
         if is_refused and piece.is_kept:
             piece.drop()
             piece.reasons.append("refused_by_user")
@@ -233,11 +232,14 @@ def _judged(
     ]
 
 
-def _line(said: Said, kept: Sequence[Outcome], learned: Sequence[Outcome]) -> AddLine:
+def _line(
+    said: Said, kept: Sequence[Outcome], learned: Sequence[Outcome], ended: Sequence[Record]
+) -> AddLine:
     reasons = [*said.message.reasons, *(each for outcome in kept for each in outcome.reasons)]
     reasons += [reason for piece in said.pieces for reason in piece.reasons]
     if not (kept or said.message.reasons):
         reasons.append("system" if said.message.role == "system" else "nothing_to_keep")
     return AddLine(
-        role=said.message.role, kept=tuple(kept), learned=tuple(learned), reasons=tuple(reasons)
-    )
+        role=said.message.role, kept=tuple(kept), learned=tuple(learned),
+        reasons=tuple(reasons), ended=tuple(ended),
+    )  # fmt: skip

@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
 from simonides.capture.proposals import supported_summary
 from simonides.change.privacy import unrefused
+from simonides.change.review import judge_held
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound, StoreError
-from simonides.core.outcome import EventType, Outcome
+from simonides.core.outcome import EventType
 from simonides.core.policy import STANDING
 from simonides.core.record import SUMMARY, Draft, Importance, Source, id_text
 from simonides.core.results import SessionReport
-from simonides.core.scope import Principal, parse_scope
-from simonides.recall.index import OwnerIndex
-from simonides.sessions.model import read_waiting
+from simonides.core.scope import Principal
+from simonides.sessions.model import RETRY_MS, read_waiting
 from simonides.sessions.summary import MOST_CHARS, is_substantive, summarised
 from simonides.storage import statements
 from simonides.storage.database import Connection
@@ -33,10 +32,9 @@ from simonides.storage.transaction import Transaction
 from simonides.text.analyse import query_terms
 from simonides.write import log, queue
 from simonides.write.candidate import candidate_of
-from simonides.write.gates import Turn
-from simonides.write.judge import Judgement, judge, judge_approved
+from simonides.write.judge import judge, judge_approved
 from simonides.write.remember import decided_alone, vectors_of
-from simonides.write.turn import Vector, owner_turn
+from simonides.write.turn import Turn, owner_turn
 
 SUMMARY_DAYS = 30
 """Days for which recall finds a summary; later only a question about that time does."""
@@ -50,9 +48,6 @@ CLOSE_S = 10.0
 
 MOST_PARENTS = 256
 """Turns that a summary of the model's rests on, the last ones; chosen."""
-
-RETRY_MS = 600_000
-"""After this time, an end that was begun and not finished is taken up again; chosen."""
 
 LEAST_SUPPORT = 2
 """Turns of the user that must support a held statement."""
@@ -177,9 +172,9 @@ class Ending:
                 if step == "extracted":
                     self._extract()
                 effect = self.prepare(step)
-                with owner_turn(self._engine, self._who.owner, self._who.name) as (tx, index):
-                    if (step not in STEPS or self.take(tx, step)) and effect is not None:
-                        effect(tx, index)
+                with owner_turn(self._engine, self._who.owner, self._who.name) as turn:
+                    if (step not in STEPS or self.take(turn.tx, step)) and effect is not None:
+                        effect(turn)
             except NotFound:
                 if not self._read():
                     raise
@@ -232,12 +227,6 @@ class Ending:
     def _said(self, **fields: Any) -> None:
         self.report = self.report.model_copy(update=fields)
 
-    def _stored(
-        self, tx: Transaction, index: OwnerIndex, judged: Iterable[tuple[Judgement, Vector]]
-    ) -> list[Outcome]:
-        turn = Turn(tx, index, self._engine.indexes.embedder)
-        return [decided_alone(turn, *each) for each in judged]
-
     # -- steps -------------------------------------------------------------------------------------
 
     def _extract(self) -> None:
@@ -266,11 +255,11 @@ class Ending:
             parents=tuple(id_text(turn["id"]) for turn in quoted), origin="summary",
         )  # fmt: skip
         # It quotes turns that were screened; it can be no rule, whatever it quotes.
-        judged = [judge_approved(candidate_of(self._engine, self._who, draft))]
-        vectors = vectors_of(self._engine, judged)
+        judged = judge_approved(candidate_of(self._engine, self._who, draft))
+        [vector] = vectors_of(self._engine, [judged])
 
-        def store(tx: Transaction, index: OwnerIndex) -> None:
-            [outcome] = self._stored(tx, index, zip(judged, vectors, strict=True))
+        def store(turn: Turn) -> None:
+            tx, outcome = turn.tx, decided_alone(turn, judged, vector)
             part = log.part_of(tx.connection, tx.owner, self._part.id)
             if outcome.record is not None and part is not None:
                 data = {**part.data, "summary": outcome.record.root}
@@ -292,20 +281,15 @@ class Ending:
         own = [entry for entry in entries if entry.session == log.name_of(self._who)]
         held = [entry for entry in own if entry.kind == "held"]
         found = [each for each in held if _is_supported(each, self._turns)]
-        drafts = [Draft(**entry.data["draft"]) for entry in found]
-        homes = [replace(self._who, home=parse_scope(str(draft.scope))) for draft in drafts]
-        judged += [
-            judge_approved(candidate_of(self._engine, who, draft))
-            for who, draft in zip(homes, drafts, strict=True)
-        ]
+        judged += [judge_held(self._engine, self._who, entry) for entry in found]
         vectors = vectors_of(self._engine, judged)
 
-        def store(tx: Transaction, index: OwnerIndex) -> None:
+        def store(turn: Turn) -> None:
+            tx = turn.tx
             waiting = {each.id for each in queue.entries(tx.connection, tx.owner)}
             gone = [each for each in held if each.id not in waiting]  # it was decided meanwhile
             ready = zip([*[None] * len(notes), *found], judged, vectors, strict=True)
-            chosen = [(each, vector) for entry, each, vector in ready if entry not in gone]
-            outcomes = self._stored(tx, index, chosen)
+            outcomes = [decided_alone(turn, j, v) for entry, j, v in ready if entry not in gone]
             dropped = [entry for entry in held if is_last and entry not in found]
             for entry in found + dropped:
                 if entry not in gone:
@@ -315,15 +299,15 @@ class Ending:
 
         return store
 
-    def _clean(self, tx: Transaction, index: OwnerIndex) -> None:
+    def _clean(self, turn: Turn) -> None:
         """Remove results of tools and quoted text: they end with the conversation."""
-        foreign = [each for each in self._turns_now(tx.connection) if _is_foreign(each)]
+        foreign = [each for each in self._turns_now(turn.tx.connection) if _is_foreign(each)]
         for each in foreign:
-            tx.delete(each["id"], "session_end")
+            turn.tx.delete(each["id"], "session_end")
         self._said(removed=len(foreign))
 
 
-Effect = Callable[[Transaction, OwnerIndex], None]
+Effect = Callable[[Turn], None]
 """What a step does inside its transaction."""
 
 

@@ -16,9 +16,8 @@ from simonides.text.changes import corrected
 from simonides.write.statement import SOON
 
 
-def correct_facts(engine: Engine, who: Principal, pieces: Sequence[Sequence[Piece]]) -> None:
+def correct_facts(engine: Engine, who: Principal, said: Sequence[Piece]) -> None:
     """Let "Sorry, I meant Hull" teach what it corrects, a fact of the turns before it."""
-    said = [piece for each in pieces for piece in each]
     for place, piece in enumerate(said):
         for clause in piece.corrections:
             recent = [f for each in said[max(place - SOON, 0) : place] for f in each.learned]

@@ -40,7 +40,6 @@ from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, memories, said_at
 from simonides.write import log, queue
 from simonides.write.candidate import candidate_of, draft_fields
-from simonides.write.gates import Turn
 from simonides.write.judge import Commit, Drop, Judgement, judge
 from simonides.write.remember import decided_alone, vectors_of
 from simonides.write.turn import owner_turn
@@ -69,7 +68,8 @@ SUPPORTABLE = frozenset("model_hold model_repeat implied not_lasting".split())
 """Doubts that what the user says besides can remove; of others a person decides."""
 
 RETRY_MS = 600_000
-"""After this time, what the model could not read is read again; chosen."""
+"""After this time, what the model could not read is read again, and an end that was begun and not
+finished is taken up again; chosen."""
 
 
 class Question(NamedTuple):
@@ -361,15 +361,15 @@ def _stored(
         else:
             held.append((draft_fields(made.candidate), found.reasons))
     vectors = vectors_of(engine, judged)
-    with owner_turn(engine, who.owner, who.name) as (tx, index):
+    with owner_turn(engine, who.owner, who.name) as turn_to_write:
+        tx = turn_to_write.tx
         now = log.part_of(tx.connection, who.owner, part.id)
         if now is None or now.data["read"] != part.data["read"]:
             return Reading(reasons=("read_meanwhile",))
-        turn_to_write = Turn(tx, index, engine.indexes.embedder)
         wrong = {known[each]["root"] for each in answer.misread if each in known} & question.read
         rows = [row for root in sorted(wrong) if (row := tx.latest(root)) is not None]
         rows = [row for row in rows if row["known_to"] is None]
-        outcomes = [withdraw(tx, index, row, "misread") for row in rows]
+        outcomes = [withdraw(turn_to_write, row, "misread") for row in rows]
         pairs = zip(judged, vectors, strict=True)
         fresh = (pair for pair in pairs if not _is_older(tx.connection, pair[0]))
         outcomes += [decided_alone(turn_to_write, *pair) for pair in fresh]

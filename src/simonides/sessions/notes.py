@@ -24,7 +24,6 @@ from simonides.storage.rows import MemoryRow, record_of
 from simonides.storage.transaction import Transaction
 from simonides.text.statement import content_hash
 from simonides.write.candidate import candidate_of, check_key
-from simonides.write.gates import Turn
 from simonides.write.judge import judge
 from simonides.write.log import go_on, last_part, next_position, turns_of
 from simonides.write.remember import decided, vectors_of
@@ -62,11 +61,10 @@ def logged(
     """
     judged = judge(candidate_of(engine, who, draft))
     [vector] = vectors_of(engine, [judged])
-    with owner_turn(engine, who.owner, who.name) as (tx, index):
-        position = next_position(tx, who)
-        turn = Turn(tx, index, engine.indexes.embedder)
+    with owner_turn(engine, who.owner, who.name) as turn:
+        position = next_position(turn.tx, who)
         outcome = decided(turn, placed(judged, position=position), vector)
-        then(tx, outcome, position)
+        then(turn.tx, outcome, position)
     return outcome
 
 

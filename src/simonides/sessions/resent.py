@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from itertools import accumulate, takewhile
 from typing import NamedTuple
 
-from simonides.change.correct import withdraw
+from simonides.change.correct import ended_by, withdraw
 from simonides.core.engine import Engine
 from simonides.core.outcome import EventType, Outcome, OutcomeKind
-from simonides.core.record import GAP, Record, Trust
+from simonides.core.record import GAP, Record
 from simonides.core.scope import Principal
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, memories
-from simonides.write.gates import Turn, insert
+from simonides.storage.rows import MemoryRow
+from simonides.write.gates import insert
 from simonides.write.judge import Commit, Judgement
 from simonides.write.log import keep, last_part, learned_from, turns_named
 from simonides.write.remember import decided
-from simonides.write.turn import Vector, changed_version, index_row, lift
+from simonides.write.turn import Turn, Vector, enter, in_force, lift
 
 LOOKED_BACK = 400
 """Turns at the end of a conversation among which resent history is recognised; chosen."""
@@ -157,33 +157,17 @@ def undo(turn: Turn, who: Principal, ids: Sequence[bytes]) -> tuple[list[MemoryR
         The turns, which are still in force, and the facts that ended.
     """
     tx = turn.tx
-    rows = [row for id in ids if (row := tx.memory(id)) is not None and row["known_to"] is None]
+    rows = [row for id in ids if (row := in_force(tx, id)) is not None]
     taught = [tx.known(row["id"]) for row in learned_from(tx.connection, tx.owner, rows)]
-    gone = [withdraw(tx, turn.index, row, "edited") for row in taught if row["known_to"] is None]
+    gone = [withdraw(turn, row, "edited") for row in taught if row["known_to"] is None]
     for row in rows:
-        for over in memories(tx.connection, statements.ENDED_BY, owner=tx.owner, id=row["id"]):
-            if over["root"] != row["root"] and _may_return(turn, over):
-                back = changed_version(tx, over)
-                tx.insert(back, EventType.CREATED, "edited")
-                index_row(turn.index, back)
+        for back in ended_by(turn, row["id"]):
+            enter(turn, back, EventType.CREATED, "edited")
     part = last_part(tx.connection, who)
     before = min((row["position"] for row in rows), default=0) - 1
     if part is not None and part.data["first"] <= before + 1 <= part.data["read"]:
         keep(tx.connection, tx.owner, part.id, {**part.data, "read": before})
     return rows, [outcome.record for outcome in gone if outcome.record is not None]
-
-
-def _may_return(turn: Turn, row: MemoryRow) -> bool:
-    """Whether neither the memory nor another one under its key is in force."""
-    now = turn.tx.latest(row["root"])
-    rivals = [turn.tx.memory(id) for id in turn.index.by_key.get(row["key"] or "", ())]
-    place = ("task", "audience", "purpose")
-    return (now is None or now["known_to"] is not None) and not any(
-        rival is not None
-        and rival["known_to"] is None
-        and all(rival[name] == row[name] for name in place)
-        for rival in rivals
-    )
 
 
 def replaced(
@@ -198,9 +182,7 @@ def replaced(
         old: The turn in force.
         has_time: Whether the message has a time; else it keeps that of the old one.
     """
-    candidate = judged.candidate
-    trusted = candidate.label.trust in (Trust.USER, Trust.SYSTEM)
-    if not isinstance(judged, Commit) or not lift(turn.tx, candidate, allowed=trusted):
+    if not isinstance(judged, Commit) or not lift(turn.tx, judged.candidate):
         turn.tx.end(old, "superseded", EventType.SUPERSEDED, "edited")
         return decided(turn, judged, vector)
     kept = () if has_time else ("valid_from", "said_at", "utc_offset")

@@ -194,20 +194,21 @@ def prompt(engine: Engine, who: Principal, id: str) -> str:
 def before_model(engine: Engine, who: Principal, id: str) -> str:
     """Return the prompt of a task, and remember what it shows until the turn ends."""
     shown, pushed = _prompt(engine, who, state_of(engine, who, id))
-    ids = [id for item in pushed.items for id in item.ids]
-    _edited(engine, who, id, lambda state: _with_shown(state, ids))
+    _note_shown(engine, who, id, pushed)
     return shown
 
 
-def _with_shown(state: Working, ids: Sequence[str]) -> dict[str, Any]:
-    return {"shown": tuple(dict.fromkeys((*state.shown, *ids)))}
+def _note_shown(engine: Engine, who: Principal, id: str, found: Digest) -> None:
+    ids = [id for item in found.items for id in item.ids]
+    _edited(engine, who, id, lambda state: {"shown": tuple(dict.fromkeys((*state.shown, *ids)))})
 
 
 def _prompt(engine: Engine, who: Principal, state: Working) -> tuple[str, Digest]:
     texts = _texts(engine, who, roots_of(state))
     about = "\n".join(filter(None, (state.goal, state.step)))
     policy = engine.policies.for_org(who.home.org)
-    floor = max(floor_of(engine, who), policy.digest.relevant)
+    with engine.db.read(who.owner) as connection:
+        floor = max(floor_of(engine, who, connection), policy.digest.relevant)
     pushed = digest(
         engine, who, about, max_items=PUSH_ITEMS, max_tokens=PUSH_TOKENS, floor=floor,
         shown=[record.id for record in texts.values()], receipt=False,
@@ -249,9 +250,8 @@ def before_tool(engine: Engine, who: Principal, id: str, name: str, input: objec
         shown=[*state.shown, *(record.id for record in in_prompt)], has_core=False,
         receipt=False,
     )  # fmt: skip
-    ids = [id for item in found.items for id in item.ids]
-    if ids:
-        _edited(engine, who, id, lambda state: _with_shown(state, ids))
+    if found.items:
+        _note_shown(engine, who, id, found)
     return found
 
 
@@ -357,13 +357,10 @@ def abandon(engine: Engine, who: Principal, id: str) -> int:
 def _end(engine: Engine, who: Principal, id: str, status: str) -> int:
     engine.journal.flush()
     with owner_turn(engine, who.owner, who.name) as (tx, _):
-        _change(tx, who, id, _emptied, status)
+        empty = Working(goal="(ended)", purpose=who.purpose).model_dump()
+        _change(tx, who, id, lambda _: empty, status)
         params = {"owner": tx.owner, "task": who.home.task, "purpose": who.purpose or ""}
         ids = [row[0] for row in tx.connection.rows(statements.OF_TASK, params)]
         for each in ids:
             tx.delete(each, "task_end")
     return len(ids)
-
-
-def _emptied(state: Working) -> dict[str, Any]:
-    return Working(goal="(ended)", purpose=state.purpose).model_dump()

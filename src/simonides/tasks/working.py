@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from simonides.core.record import Record
 from simonides.core.results import Digest
-from simonides.prompt.lines import NOTE, PARTS, one_line
+from simonides.prompt.lines import TITLE, assembled, one_line
 
 MOST_OBSERVATIONS = 5
 OBSERVATION_CHARS = 200
@@ -74,10 +74,8 @@ def prompt_of(
         digest: Of goal and step.
         core: What stands in every prompt, as lines.
     """
-    remembered: list[str] = []
-    for part in PARTS:
-        own = [item.line for item in digest.items if item.part == part != "core"]
-        remembered += [PARTS[part], *own] if own else []
+    found = [item for item in digest.items if item.part != "core"]
+    remembered = assembled(found, {}).splitlines()[1:]
     step, following = state.step or NONE, state.plan[state.done + 1 : state.done + 2]
     parts = [
         ("[TASK_GOAL]", [one_line(state.goal)]),
@@ -85,7 +83,7 @@ def prompt_of(
         ("[NEXT_STEPS]", [one_line(each) for each in following]),
         ("[RECENT_OBSERVATIONS]", _observations(state, texts)),
         ("[CONSTRAINTS]", core),
-        *([("Memory digest:", [NOTE, *remembered])] if remembered else []),
+        *([(TITLE, remembered)] if found else []),
         ("[SCRATCHPAD]", _notes(state, texts)),
     ]
     return "\n".join(line for title, own in parts for line in (title, *(own or [NONE])))

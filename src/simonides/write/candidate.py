@@ -192,11 +192,7 @@ def candidate_of(
         names_category=draft.category is not None or makes_turn, policy=policy, source=source,
         label=label,
         confidence=source.default_confidence if draft.confidence is None else draft.confidence,
-        importance=max(
-            (Importance(each) for each in (draft.importance, told.get("importance", "normal"))),
-            key=lambda each: each.weight,
-        ),
-        metadata=metadata,
+        importance=Importance(told.get("importance", draft.importance)), metadata=metadata,
         triple=_triple(draft, key), session=session,
         position=draft.position if makes_turn else None,
         valid_from=None if at is None else to_ms(at),

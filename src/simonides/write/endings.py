@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -22,24 +22,17 @@ from simonides.core.outcome import EventType
 from simonides.core.policy import SEVERAL, SINGLE, STANDING, folded
 from simonides.core.record import Record, Trust, id_text
 from simonides.recall.index import OwnerIndex, analysed
+from simonides.recall.lookup import versions
 from simonides.storage import statements
-from simonides.storage.rows import MemoryRow, id_bytes, memory_row, record_of
+from simonides.storage.rows import MemoryRow, id_bytes, record_of
 from simonides.storage.transaction import Transaction
 from simonides.text.analyse import analyse
 from simonides.text.changes import Cue, cue_of, diets, search, setting
 from simonides.text.statement import content_hash, read
 from simonides.write.denials import Denial, denials, stated_terms
-from simonides.write.statement import (
-    MOST_CLAUSES,
-    SOON,
-    SURE,
-    Statement,
-    probability,
-    rarity,
-    statements_of,
-)
+from simonides.write.statement import MOST_CLAUSES, SOON, Statement, ends, rarity, statements_of
 from simonides.write.told import own_words
-from simonides.write.turn import changed_version, index_row
+from simonides.write.turn import Turn, changed_version, enter, in_force, in_slot
 
 MOST_COMPARED = 16
 """Most memories with which one is compared, those first that share the rarest words; chosen."""
@@ -58,73 +51,56 @@ DANGER = "danger"
 DENIED_MS = 90 * DAY_MS
 """How long a denial of a danger stands in every prompt."""
 
+_NO_SUBJECT = frozenset(analyse(setting("no_subject")))
 _PRONOUN = re.compile(r"(?:and |but )?(?:he|she|it|they|we)\b", re.IGNORECASE)
 
 
-def note(tx: Transaction, index: OwnerIndex, row: MemoryRow) -> None:
+def note(turn: Turn, row: MemoryRow) -> None:
     """Note what a new row of the user's ends, and what has ended it already.
 
     Args:
-        tx: The turn that inserts it.
-        index: The owner's index, which holds it.
+        turn: The turn that inserts it; its index holds it.
         row: A version in force.
     """
     if row["trust"] != Trust.USER or row["role"] not in (None, "user"):
         return
-    record, at = record_of(row), row["said_at"]
-    news = [each for each in statements_of(record, is_new=True) if _is_news(each)]
+    tx, record = turn.tx, record_of(row)
+    news = [each for each in statements_of(record, is_new=True) if each.may_end]
     if news:
-        words = [*news, *_replaced(tx, row)]
-        for old in _related(tx, index, row, words, is_newer=False):
+        words = list(news)
+        if row["version"] > 1:  # who says a fact's value, says that those it has replaced are over
+            known = versions(tx.connection, tx.owner, row["root"])
+            words += [Statement(each["content"], record_of(each)) for each in known]
+        for old in _related(turn, row, words, is_newer=False):
             _compare(tx, record, record_of(old), news)
             if any(_agree(each, record) for each in statements_of(record_of(old))):
                 params = {"owner": tx.owner, "id": old["id"], "root": row["root"]}
                 tx.connection.run(statements.FORGET_ENDING, params)  # A, then B, then A again
-    _take_back(tx, index, row)
-    _bring_back(tx, index, row)
-    _end_facts(tx, index, record, row)
-    if at < index.latest:
+    _take_back(turn, row)
+    _bring_back(turn, row)
+    _end_facts(turn, row)
+    if row["said_at"] < turn.index.latest:
         stated = statements_of(record, is_new=True)
-        found = _related(tx, index, row, stated, is_newer=True)
+        found = _related(turn, row, stated, is_newer=True)
         for new in sorted(found, key=lambda each: each["said_at"]):
             newer = record_of(new)
             _compare(tx, newer, record, statements_of(newer, is_new=True))
             if row["category"] == DANGER:
-                _take_back(tx, index, new)
-            is_current = tx.known(row["id"])["known_to"] is None
-            if is_current and _ends_row(newer, row, _over(newer)):
-                _end(tx, row, new)
-
-
-def _replaced(tx: Transaction, row: MemoryRow) -> list[Statement]:
-    """Return the values that a fact has replaced: who says them, says what is over."""
-    if row["version"] == 1:
-        return []
-    params = {"owner": tx.owner, "root": row["root"]}
-    found = [memory_row(cells) for cells in tx.connection.rows(statements.HISTORY, params)]
-    return [Statement(each["content"], record_of(each)) for each in found]
-
-
-def _is_news(statement: Statement) -> bool:
-    keyed = statement.record.key is not None
-    return statement.changes or keyed or bool(statement.slots or statement.head or statement.frame)
+                _take_back(turn, new)
+            _end_facts(turn, new)
 
 
 # -- clauses ---------------------------------------------------------------------------------------
 
 
 def _related(
-    tx: Transaction,
-    index: OwnerIndex,
-    row: MemoryRow,
-    stated: Sequence[Statement],
-    *,
-    is_newer: bool,
+    turn: Turn, row: MemoryRow, stated: Sequence[Statement], *, is_newer: bool
 ) -> Iterator[MemoryRow]:
     """Yield what is older than a row, or newer, and of its speaker: what shares rare words first.
 
     Also what the same conversation says shortly before, or after, and newer facts of its keys.
     """
+    tx, index = turn
     index.settle()
     worth = {term: each.worth[term] for each in stated for term in each.worth}
     rows, _, numbers = index.postings(list(worth))
@@ -143,21 +119,23 @@ def _related(
     near[place] = False
     found = np.flatnonzero(near)
     for at in found[np.argsort(-shared[found], kind="stable")][:MOST_COMPARED].tolist():
-        other = tx.memory(index.ids[at])
-        if other is not None and other["known_to"] is None and other["trust"] == Trust.USER:
+        other = in_force(tx, index.ids[at])
+        if other is not None and other["trust"] == Trust.USER:
             yield other
 
 
 def _compare(tx: Transaction, newer: Record, older: Record, news: Sequence[Statement]) -> None:
     """Note which clauses of an older memory a newer one has ended."""
-    if older.id in newer.parents or newer.id in older.parents or _moment(newer) <= _moment(older):
+    if older.id in newer.parents or newer.id in older.parents:
+        return
+    if (newer.said_at, newer.id) <= (older.said_at, older.id):
         return
     stated = statements_of(older)
     ended = {
         old: new
         for new in news
         for old in stated
-        if (old.states or old.slots) and not _is_beside(new, old) and probability(new, old) >= SURE
+        if (old.states or old.slots) and not _is_beside(new, old) and ends(new, old)
     }
     for before, old in pairwise(stated):  # "we have a dog, she sleeps in my bed"
         if before in ended and ended[before].cue is Cue.ENDS and _PRONOUN.match(old.text):
@@ -178,10 +156,6 @@ def _is_beside(new: Statement, old: Statement) -> bool:
     return any(not set(analyse(old.slots[key])) & set(analyse(new.text)) for key in shared)
 
 
-def _moment(record: Record) -> tuple[float, str]:
-    return (record.said_at).timestamp(), record.id
-
-
 def _keep(tx: Transaction, older: str, newer: str, span: tuple[int, int]) -> None:
     start, stop = span
     params = {"owner": tx.owner, "older": id_bytes(older), "newer": id_bytes(newer), "at": tx.now}
@@ -190,9 +164,7 @@ def _keep(tx: Transaction, older: str, newer: str, span: tuple[int, int]) -> Non
 
 def note_taught(tx: Transaction, old: MemoryRow, by: MemoryRow) -> None:
     """Note that the clauses are over which taught a value that another one has replaced."""
-    params = {"owner": tx.owner, "root": old["root"]}
-    found = [memory_row(cells) for cells in tx.connection.rows(statements.HISTORY, params)]
-    for each in [*found, old]:
+    for each in [*versions(tx.connection, tx.owner, old["root"]), old]:
         for parent in record_of(each).parents if each["content"] != by["content"] else ():
             turn = tx.memory(id_bytes(parent))
             clauses = [] if turn is None else statements_of(record_of(turn))
@@ -204,41 +176,44 @@ def note_taught(tx: Transaction, old: MemoryRow, by: MemoryRow) -> None:
 # -- dangers ---------------------------------------------------------------------------------------
 
 
-def _take_back(tx: Transaction, index: OwnerIndex, row: MemoryRow) -> None:
+def _take_back(turn: Turn, row: MemoryRow) -> None:
     """End the dangers that a row says are none, and keep the clause that says so for a time.
 
     What could mean two of them ends none.
     """
-    if row["parents"] or not _dangers(tx, index):
+    if row["parents"] or not _dangers(turn):
         return  # of a turn and what it teaches, the turn is read
     at = row["said_at"]
     for clause, own in _clauses(row):
         for denial in denials(own):
-            every = [each for each in _dangers(tx, index) if not _is_of(each, row)]
+            every = [each for each in _dangers(turn) if not _is_of(each, row)]
             meant = [each for each in every if not _is_denial(each) and _fits(denial, each)]
             old = _one([each for each in meant if each["said_at"] <= at], denial)
             for each in old:
-                _end(tx, each, row)
+                _end(turn.tx, each, row)
             is_known = any(each["said_at"] > at for each in meant) or is_danger(own)
             is_known |= any(each["content"] == clause for each in every)
-            if old and tx.now < at + DENIED_MS and not is_known:
-                _keep_denial(tx, index, row, clause, old[0]["category"])
+            if old and turn.tx.now < at + DENIED_MS and not is_known:
+                _keep_denial(turn, row, clause)
 
 
-def _bring_back(tx: Transaction, index: OwnerIndex, row: MemoryRow) -> None:
+def _bring_back(turn: Turn, row: MemoryRow) -> None:
     """End the denials of a danger that a row states again."""
     if row["category"] != DANGER or _is_denial(row):
         return
-    for each in filter(_is_denial, _dangers(tx, index)):
+    for each in filter(_is_denial, _dangers(turn)):
         said = [denial for _, own in _clauses(each) for denial in denials(own)]
         if each["said_at"] <= row["said_at"] and any(_fits(denial, row) for denial in said):
-            tx.end(each, "superseded", EventType.SUPERSEDED, "ended_by_user", by=row["id"])
+            turn.tx.end(each, "superseded", EventType.SUPERSEDED, "ended_by_user", by=row["id"])
 
 
-def _dangers(tx: Transaction, index: OwnerIndex) -> list[MemoryRow]:
-    ids = [index.ids[at] for at in np.flatnonzero(index.of_categories([DANGER])).tolist()]
-    rows = (tx.memory(id) for id in ids)
-    return [each for each in rows if each is not None and each["known_to"] is None]
+def _dangers(turn: Turn) -> list[MemoryRow]:
+    found = (in_force(turn.tx, id) for id in _of_categories(turn.index, [DANGER]))
+    return [row for row in found if row is not None]
+
+
+def _of_categories(index: OwnerIndex, names: Iterable[str]) -> list[bytes]:
+    return [index.ids[at] for at in np.flatnonzero(index.of_categories(names)).tolist()]
 
 
 def _clauses(row: MemoryRow) -> list[tuple[str, str]]:
@@ -276,13 +251,12 @@ def _is_denial(row: MemoryRow) -> bool:
     return row["ttl"] == DENIED_MS and row["parents"] is not None
 
 
-def _keep_denial(
-    tx: Transaction, index: OwnerIndex, row: MemoryRow, clause: str, category: str
-) -> None:
+def _keep_denial(turn: Turn, row: MemoryRow, clause: str) -> None:
     """Keep a clause that denies a danger; its vectors are those of the row that says it."""
+    tx = turn.tx
     found = analysed(clause, speaker=row["speaker"], names=(), is_turn=False)
     cells = {
-        "content": clause, "hash": content_hash(clause), "category": category, "kind": "semantic",
+        "content": clause, "hash": content_hash(clause), "category": DANGER, "kind": "semantic",
         "position": None, "role": None, "message_id": None, "key": None, "importance": "normal",
         "parents": json.dumps([id_text(row["id"])]), "ttl": DENIED_MS, "soft_expires_at": None,
         "hard_expires_at": row["said_at"] + DENIED_MS, "terms": " ".join(found.terms),
@@ -290,30 +264,27 @@ def _keep_denial(
     }  # fmt: skip
     made = changed_version(tx, row, **cells)
     made |= {"root": made["id"], "version": 1}
-    tx.insert(made, EventType.CREATED)
+    enter(turn, made, EventType.CREATED)
     link = {"owner": tx.owner, "parent_owner": tx.owner, "parent": row["root"]}
     tx.connection.run(statements.DERIVE, {**link, "child": made["root"]})
-    index_row(index, made)
 
 
 # -- facts and rules -------------------------------------------------------------------------------
 
 
-def _end_facts(tx: Transaction, index: OwnerIndex, newer: Record, row: MemoryRow) -> None:
+def _end_facts(turn: Turn, row: MemoryRow) -> None:
     """End the facts and rules of the user that a newer memory says are over."""
+    tx, newer = turn.tx, record_of(row)
     over = _over(newer)
     if newer.triple is None and not any(over):
         return
-    ids = [id for key in ENDED_KEYS for id in index.by_key.get(key, ())]
+    ids = [id for key in ENDED_KEYS for id in turn.index.by_key.get(key, ())]
     for predicate in SEVERAL.values():
-        params = {"owner": tx.owner, "subject": "user", "predicate": predicate}
-        ids += [memory_row(each)["id"] for each in tx.connection.rows(statements.SLOT, params)]
-    ids += [index.ids[at] for at in np.flatnonzero(index.of_categories(STANDING)).tolist()]
+        ids += [each["id"] for each in in_slot(tx, "user", predicate)]
+    ids += _of_categories(turn.index, STANDING)
     for id in dict.fromkeys(ids):
-        old = tx.memory(id)
-        if old is None or old["known_to"] is not None or old["said_at"] > row["said_at"]:
-            continue
-        if _ends_row(newer, old, over):
+        old = in_force(tx, id)
+        if old is not None and old["said_at"] <= row["said_at"] and _ends_row(newer, old, over):
             _end(tx, old, row)
 
 
@@ -353,26 +324,18 @@ def _over(record: Record) -> Over:
     if record.position is None:
         return Over([], [])
     said = clauses_of(record.content)
-    ends = [each for each in said if cue_of(each) is Cue.ENDS and search("ends_own", each)]
-    return Over([each for each in ends if _is_said(each)], [e for e in said if search("lifts", e)])
-
-
-def _is_said(clause: str) -> bool:
-    return not is_for_now(clause) and read_clause(clause).kind is Kind.SAYS
+    over = [each for each in said if cue_of(each) is Cue.ENDS and search("ends_own", each)]
+    over = [e for e in over if not is_for_now(e) and read_clause(e).kind is Kind.SAYS]
+    return Over(over, [each for each in said if search("lifts", each)])
 
 
 def _lifts(clause: str, rule: Record) -> bool:
     """Whether a clause takes a rule back: "You can deploy on Fridays again"."""
     if _denies(rule.content) == _denies(clause):
         return False
-    worth = {term: rarity(term) for term in analyse(rule.content)}
-    worth = {term: each for term, each in worth.items() if term not in _no_subject()}
+    worth = {term: rarity(term) for term in analyse(rule.content) if term not in _NO_SUBJECT}
     shared = sum(worth[term] for term in worth.keys() & set(analyse(clause)))
     return bool(shared) and shared >= LEAST_LIFTED * sum(worth.values())
-
-
-def _no_subject() -> set[str]:
-    return set(analyse(setting("no_subject")))
 
 
 def _denies(text: str) -> bool:
@@ -399,4 +362,4 @@ def _is_over(new: Statement, row: MemoryRow) -> bool:
     if not value or not value <= set(analyse(new.text)):
         return False
     old = Statement(row["quote"] or row["content"], record_of({**row, "key": None}))
-    return probability(new, old) >= SURE
+    return ends(new, old)

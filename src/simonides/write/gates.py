@@ -18,8 +18,8 @@ same. Verbatim turns are identified by session and position instead, and pass no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ from simonides.core.record import Importance, Kind, Status, Trust, id_text
 from simonides.hygiene.contradiction import contradict, names_in
 from simonides.recall.index import KINDS, Floats, Ints, OwnerIndex
 from simonides.storage import statements
-from simonides.storage.rows import MemoryRow, memory_row, record_of
+from simonides.storage.rows import MemoryRow, batched, record_of
 from simonides.storage.transaction import Transaction
 from simonides.text.statement import (
     adds_nothing,
@@ -47,13 +47,17 @@ from simonides.write.candidate import Candidate, succeeding
 from simonides.write.endings import note, note_taught
 from simonides.write.judge import Commit, Drop, judge
 from simonides.write.turn import (
+    Turn,
     Vector,
-    index_row,
+    enter,
+    in_force,
+    in_slot,
     link_parents,
     new_version,
     place_cells,
-    renewed,
+    renew,
     said_at,
+    under_key,
 )  # fmt: skip
 
 MOST_COMPARED = 8
@@ -62,21 +66,6 @@ MOST_COMPARED = 8
 MOST_CONTRADICTED, LEAST_ALIKE = 5, 0.3
 """Most statements that are looked at for a contradiction, and the share of words (Jaccard) that
 they have in common with the newcomer; chosen: another value of one thing shares the rest."""
-
-
-@dataclass(frozen=True)
-class Turn:
-    """What storing a candidate needs.
-
-    Attributes:
-        tx: The owner's transaction.
-        index: The owner's index.
-        embedder: Id of the vectors' embedder.
-    """
-
-    tx: Transaction
-    index: OwnerIndex
-    embedder: str | None
 
 
 def store(turn: Turn, commit: Commit, vector: Vector) -> Outcome:
@@ -118,12 +107,10 @@ def store(turn: Turn, commit: Commit, vector: Vector) -> Outcome:
 # -- what is there ---------------------------------------------------------------------------------
 
 
-def _in_force(turn: Turn, id: bytes, *, expired: bool = False) -> MemoryRow | None:
-    """Return the row of an id, if it is in force as this turn has left it."""
-    found = turn.tx.memory(id)
-    if found is None or found["known_to"] is not None:
-        return None
-    return found if expired or not _has_expired(turn, found) else None
+def _unexpired(turn: Turn, id: bytes) -> MemoryRow | None:
+    """Return the row of an id, if it is in force and has not expired."""
+    found = in_force(turn.tx, id)
+    return None if found is None or _has_expired(turn, found) else found
 
 
 def _is_in_place(candidate: Candidate, row: MemoryRow) -> bool:
@@ -139,7 +126,7 @@ def _under_key(turn: Turn, commit: Commit) -> MemoryRow | None:
     candidate = commit.candidate
     ids = () if candidate.key in SEVERAL else turn.index.by_key.get(candidate.key or "", ())
     for id in tuple(ids):
-        found = _in_force(turn, id, expired=True)
+        found = in_force(turn.tx, id)
         if found is None or not _is_in_place(candidate, found):
             continue
         if not _has_expired(turn, found):
@@ -183,21 +170,11 @@ def _is_meant(commit: Commit, old: MemoryRow, relation: str) -> bool:
 
 def _in_slot(turn: Turn, commit: Commit) -> list[MemoryRow]:
     """Return what is in force in the slot of a triple: same subject and predicate."""
-    candidate, tx = commit.candidate, turn.tx
+    candidate = commit.candidate
     if candidate.triple is None or candidate.key not in (None, *SEVERAL):
         return []
-    subject, predicate, _ = candidate.triple
-    params = {"owner": tx.owner, "subject": subject, "predicate": predicate}
-    stored = [memory_row(cells) for cells in tx.connection.rows(statements.SLOT, params)]
-    rows = [tx.memory(row["id"]) for row in stored] + tx.inserted_in_slot(subject, predicate)
-    return [
-        row
-        for row in rows
-        if row is not None
-        and row["known_to"] is None
-        and not _has_expired(turn, row)
-        and _is_in_place(candidate, row)
-    ]
+    rows = in_slot(turn.tx, candidate.triple.subject, candidate.triple.predicate)
+    return [row for row in rows if _is_in_place(candidate, row) and not _has_expired(turn, row)]
 
 
 def _same_text(turn: Turn, commit: Commit, vector: Vector) -> MemoryRow | None:
@@ -205,7 +182,7 @@ def _same_text(turn: Turn, commit: Commit, vector: Vector) -> MemoryRow | None:
     candidate, gates = commit.candidate, commit.candidate.policy.gates
     ids = turn.index.by_fingerprint.get(candidate.analysed.fingerprint, ())
     for id in reversed(ids[-MOST_COMPARED:]):
-        found = _in_force(turn, id)
+        found = _unexpired(turn, id)
         if found is None or not _may_be_one(candidate, found):
             continue
         if found["hash"] == candidate.hash:
@@ -230,17 +207,22 @@ def _may_be_one(candidate: Candidate, found: MemoryRow) -> bool:
 
 def _is_no_news(turn: Turn, commit: Commit) -> bool:
     """Whether an inference adds nothing to a statement that is there."""
-    candidate, least = commit.candidate, commit.candidate.policy.gates.no_news
-    alike = turn.index.overlapping(candidate.place, candidate.analysed.terms)
-    mine = read(candidate.content)
+    mine, least = read(commit.candidate.content), commit.candidate.policy.gates.no_news
     # The index counts stems of all names, so it is only a first look.
-    for row in np.argsort(-alike, kind="stable")[:MOST_COMPARED].tolist():
-        found = _in_force(turn, turn.index.ids[row]) if alike[row] > least / 2 else None
-        if found is not None:
-            theirs = read(found["content"])
-            if overlap(mine, theirs) > least and adds_nothing(mine, theirs):
-                return True
+    for found in _alike(turn, commit, MOST_COMPARED, least / 2):
+        theirs = read(found["content"])
+        if overlap(mine, theirs) > least and adds_nothing(mine, theirs):
+            return True
     return False
+
+
+def _alike(turn: Turn, commit: Commit, most: int, least: float) -> Iterator[MemoryRow]:
+    """Yield what has at least this share of a candidate's words, that with the most first."""
+    alike = turn.index.overlapping(commit.candidate.place, commit.candidate.analysed.terms)
+    for row in np.argsort(-alike, kind="stable")[:most].tolist():
+        found = _unexpired(turn, turn.index.ids[row]) if alike[row] >= least else None
+        if found is not None:
+            yield found
 
 
 def _contradicted(turn: Turn, commit: Commit) -> MemoryRow | None:
@@ -249,12 +231,9 @@ def _contradicted(turn: Turn, commit: Commit) -> MemoryRow | None:
     named = candidate.key is not None or candidate.triple is not None
     if named or turn.index.sources <= {source.value}:
         return None
-    alike = turn.index.overlapping(candidate.place, candidate.analysed.terms)
-    for row in np.argsort(-alike, kind="stable")[:MOST_CONTRADICTED].tolist():
-        found = _in_force(turn, turn.index.ids[row]) if alike[row] >= LEAST_ALIKE else None
-        if found is None or found["source"] == source or found["subject"] is not None:
-            continue
-        if contradict(candidate.content, found["content"]):
+    for found in _alike(turn, commit, MOST_CONTRADICTED, LEAST_ALIKE):
+        is_other = found["source"] != source and found["subject"] is None
+        if is_other and contradict(candidate.content, found["content"]):
             return found
     return None
 
@@ -297,16 +276,14 @@ def _repeat(turn: Turn, commit: Commit, vector: Vector, old: MemoryRow) -> Outco
     if candidate.source.is_correction or more_trusted or surer or says_more:
         return insert(turn, commit, vector, old, OutcomeKind.BUMPED)
     rules = candidate.policy.categories.get(old["category"], candidate.rules)
-    cells: dict[str, Any] = renewed(old, rules, tx.now)
+    cells: dict[str, Any] = {}
     if said > old["said_at"]:
-        cells |= {"said_at": said, "utc_offset": candidate.utc_offset}
+        cells = {"said_at": said, "utc_offset": candidate.utc_offset}
     independent = candidate.source is not standing.source and trust >= Trust.TOOL.rank
     if independent:
         cells["verified_at"] = tx.now
     kind = OutcomeKind.BUMPED if independent else OutcomeKind.REFRESHED
-    event = tx.touch(old, EventType(kind.value), **cells)
-    row = tx.known(old["id"])
-    index_row(turn.index, row)
+    row, event = renew(turn, old, EventType(kind.value), rules, **cells)
     return _outcome(kind, row, commit, [event])
 
 
@@ -328,7 +305,7 @@ def _conflict(turn: Turn, commit: Commit, vector: Vector, old: MemoryRow) -> Out
     if wins or (gap > 0 if is_late else trusted and gap >= 0):
         return insert(turn, commit, vector, old, OutcomeKind.SUPERSEDED)
     # It is kept in history, where it was never in force, and the old value stands.
-    weaker = new_version(tx, candidate, vector, turn.embedder, before=old)
+    weaker = new_version(turn, candidate, vector, old)
     weaker |= {"known_to": tx.now + is_late, "ended": "superseded", "ended_by": old["id"]}
     reason = "said_before" if is_late else "better_supported"
     events = [tx.insert(weaker, EventType.TOUCHED, reason)]
@@ -386,15 +363,14 @@ def insert(
     tx, candidate = turn.tx, commit.candidate
     made: list[Event] = []
     if before is None:
-        made += make_room(tx, turn.index, candidate)
-        made += _archived(tx, turn.index, candidate)
+        made += [*make_room(turn, candidate), *_archived(turn, candidate)]
     else:
         # What it takes over from the version before must be allowed for its source, too.
         judged = judge(succeeding(candidate, record_of(before)))
         if isinstance(judged, Drop):
             return refused(tx, judged)
         candidate = judged.candidate
-    row = new_version(tx, candidate, vector, turn.embedder, before) | dict(cells or {})
+    row = new_version(turn, candidate, vector, before) | dict(cells or {})
     type = EventType.CREATED
     if before is not None:
         type = EventType.BUMPED if kind is OutcomeKind.BUMPED else EventType.SUPERSEDED
@@ -405,25 +381,22 @@ def insert(
         elif before["status"] == Status.REVIEW:
             queue.settle(tx, before["root"])
         type = EventType.CORRECTED if candidate.source.is_correction else EventType.CREATED
-    made.append(tx.insert(row, type))
+    made.append(enter(turn, row, type))
     if commit.reasons:
         made.append(tx.note_memory(row, EventType.FLAGGED, ",".join(commit.reasons)))
     link_parents(tx, row, candidate)
-    index_row(turn.index, row)
     if before is not None and candidate.is_turn:  # edited
         tx.connection.run(statements.FORGET_ENDINGS, {"owner": tx.owner, "root": row["root"]})
     elif before is not None and kind is OutcomeKind.SUPERSEDED:
         note_taught(tx, before, row)
-    note(tx, turn.index, row)
+    note(turn, row)
     return _outcome(kind, tx.known(row["id"]), commit, made)
 
 
 def _with_object(turn: Turn, row: MemoryRow, before: MemoryRow) -> list[MemoryRow]:
     """Return what states under a key of several values what a version of another memory states."""
-    ids = turn.index.by_key.get(row["key"] or "", ()) if row["key"] in SEVERAL else ()
-    found = [each for id in ids if (each := _in_force(turn, id, expired=True)) is not None]
-    names = ("object", "task", "audience", "purpose")
-    same = [each for each in found if all(each[name] == row[name] for name in names)]
+    found = under_key(turn, row) if row["key"] in SEVERAL else []
+    same = [each for each in found if each["object"] == row["object"]]
     return [each for each in same if each["id"] != before["id"]]
 
 
@@ -444,7 +417,7 @@ BATCH = 64
 """Memories whose reads are looked up at once; a power of two."""
 
 
-def make_room(tx: Transaction, index: OwnerIndex, candidate: Candidate) -> list[Event]:
+def make_room(turn: Turn, candidate: Candidate) -> list[Event]:
     """Evict what is least useful where a candidate's scope is full.
 
     Returns:
@@ -453,6 +426,7 @@ def make_room(tx: Transaction, index: OwnerIndex, candidate: Candidate) -> list[
     Raises:
         QuotaExceeded: If everything there is pinned or a constraint, or the quota is 0.
     """
+    tx, index = turn
     turns, quotas = candidate.is_turn, candidate.policy.quotas
     limit = quotas.turns if turns else quotas.memories
     if limit is None or len(index) < limit:
@@ -475,13 +449,14 @@ def make_room(tx: Transaction, index: OwnerIndex, candidate: Candidate) -> list[
         bound = np.where(expired, -np.inf, _bound(quotas.eviction, index, tx.now))
         ids = (index.column("id_low")[rows], index.column("id_high")[rows])
         order = rows[np.lexsort((*ids, bound[rows]))]
-        least = _least(tx, index, order, bound, quotas.eviction, spare)
+        least = _least(turn, order, bound, quotas.eviction, spare)
     reason = f"quota:{name}"
     return [tx.end(tx.known(id), "evicted", EventType.EVICTED, reason) for id in least]
 
 
-def _archived(tx: Transaction, index: OwnerIndex, candidate: Candidate) -> list[Event]:
+def _archived(turn: Turn, candidate: Candidate) -> list[Event]:
     """End the oldest rules where a candidate is one too many; they stay in the history."""
+    tx, index = turn
     most = candidate.policy.quotas.rules
     if most is None or candidate.kind is not Kind.PROCEDURAL:
         return []
@@ -512,10 +487,9 @@ def _bound(eviction: Eviction, index: OwnerIndex, now: int) -> Any:
             return (index.column("importance") + index.column("confidence") + freshness) / 4
 
 
-def _least(
-    tx: Transaction, index: OwnerIndex, order: Ints, bound: Floats, eviction: Eviction, count: int
-) -> list[bytes]:
+def _least(turn: Turn, order: Ints, bound: Floats, eviction: Eviction, count: int) -> list[bytes]:
     """Return the ids of the least useful rows, worst first."""
+    tx, index = turn
     found: list[tuple[float, bytes]] = []
     for first in range(0, len(order), BATCH):
         rows = order[first : first + BATCH].tolist()
@@ -523,9 +497,9 @@ def _least(
         if len(found) >= count and found[count - 1][0] <= bound[rows[0]]:
             break
         ids = [index.ids[row] for row in rows]
-        padded = {f"id{n}": id for n, id in enumerate([*ids, *[ids[0]] * (BATCH - len(ids))])}
-        params = {"owner": tx.owner, **padded}
-        read: dict[Any, Any] = dict(tx.connection.rows(statements.last_reads(BATCH), params))
+        [named] = batched(ids)
+        params = {"owner": tx.owner, **named}
+        read: dict[Any, Any] = dict(tx.connection.rows(statements.last_reads(len(named)), params))
         for row, id in zip(rows, ids, strict=True):
             found.append((_with_reads(eviction, float(bound[row]), read.get(id), tx.now), id))
         found.sort()

@@ -7,7 +7,7 @@ hold times and places, never what was said: that lies in the turns.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -67,23 +67,23 @@ def name_of(who: Principal) -> str:
 
 def last_part(connection: Connection, who: Principal) -> Part | None:
     """Return the latest part of a principal's conversation, or None."""
-    params = {"owner": who.owner, "name": name_of(who)}
-    return next(_parts(connection.rows(statements.LAST_PART, params)), None)
+    found = _parts(connection, statements.LAST_PART, owner=who.owner, name=name_of(who))
+    return next(iter(found), None)
 
 
 def parts(connection: Connection, owner: str) -> list[Part]:
     """Return the parts of all conversations of an owner, the latest first."""
-    return list(_parts(connection.rows(statements.PARTS, {"owner": owner})))
+    return _parts(connection, statements.PARTS, owner=owner)
 
 
 def part_of(connection: Connection, owner: str, id: bytes) -> Part | None:
     """Return a part by its id, or None."""
-    return next(_parts(connection.rows(statements.PART, {"owner": owner, "id": id})), None)
+    return next(iter(_parts(connection, statements.PART, owner=owner, id=id)), None)
 
 
 def ending_parts(connection: Connection, owner: str, name: str) -> list[Part]:
     """Return the parts of a conversation whose end has begun, oldest first."""
-    return list(_parts(connection.rows(statements.ENDING, {"owner": owner, "name": name})))
+    return _parts(connection, statements.ENDING, owner=owner, name=name)
 
 
 def keep(connection: Connection, owner: str, id: bytes, data: dict[str, Any]) -> None:
@@ -92,9 +92,9 @@ def keep(connection: Connection, owner: str, id: bytes, data: dict[str, Any]) ->
     connection.run(statements.KEEP_DATA, params)
 
 
-def _parts(rows: list[tuple[Any, ...]]) -> Iterator[Part]:
-    for *cells, data in rows:
-        yield Part._make((*cells, json.loads(data)))
+def _parts(connection: Connection, sql: str, **params: Any) -> list[Part]:
+    rows = connection.rows(sql, params)
+    return [Part._make((*cells, json.loads(data))) for *cells, data in rows]
 
 
 def begin_end(engine: Engine, tx: Transaction, part: Part, last: int) -> None:

@@ -12,7 +12,7 @@ from simonides.core.clock import in_steps
 from simonides.core.engine import Engine
 from simonides.core.errors import IdempotencyMismatch, InvalidInput, QuotaExceeded
 from simonides.core.outcome import Outcome, OutcomeKind, Outcomes
-from simonides.core.record import Draft, Trust
+from simonides.core.record import Draft
 from simonides.core.scope import Principal
 from simonides.models.embedder import EmbedderFailed, embed
 from simonides.storage import statements
@@ -20,9 +20,9 @@ from simonides.storage.rows import id_bytes, record_of
 from simonides.storage.transaction import blake
 from simonides.write import queue
 from simonides.write.candidate import Candidate, candidate_of, draft_fields
-from simonides.write.gates import Turn, refused, store
+from simonides.write.gates import refused, store
 from simonides.write.judge import Commit, Drop, Hold, Judgement, judge
-from simonides.write.turn import Vector, lift, owner_turn
+from simonides.write.turn import Turn, Vector, lift, owner_turn
 
 MAX_ATOMIC = 500
 """Most drafts of one transaction: others wait for it up to .3 s."""
@@ -119,9 +119,8 @@ def _write(
     waiting = list(zip(judged, vectors, strict=True))
     outcomes: list[Outcome] = []
     while len(outcomes) < len(waiting):
-        with owner_turn(engine, owner, who.name) as (tx, index):
+        with owner_turn(engine, owner, who.name) as turn:
             begun = time.perf_counter()
-            turn = Turn(tx, index, engine.indexes.embedder)
             for each, vector in in_steps(waiting[len(outcomes) :]):
                 outcomes.append(_once(turn, each, vector))
                 if turn_s is not None and time.perf_counter() - begun > turn_s:
@@ -203,8 +202,7 @@ def decided(turn: Turn, judged: Judgement, vector: Vector) -> Outcome:
     refusals = turn.index.refusals
     if any(each.covers(candidate.key, candidate.category, terms, worth) for each in refusals):
         return refused(turn.tx, Drop(candidate, ("refused_by_user",)))
-    trusted = candidate.label.trust in (Trust.USER, Trust.SYSTEM)
-    if not lift(turn.tx, candidate, allowed=trusted):
+    if not lift(turn.tx, candidate):
         return refused(turn.tx, Drop(candidate, ("tombstoned",)))
     match judged:
         case Commit():

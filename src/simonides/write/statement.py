@@ -127,9 +127,10 @@ class Statement:
         return bool(not self.text.endswith("?") and search("states", self.text) and not passes)
 
     @property
-    def changes(self) -> bool:
-        """Whether it has words that may end another one."""
-        return self.cue >= Cue.CHANGES or "likes" in self.wordings or bool(corrected(self.text))
+    def may_end(self) -> bool:
+        """Whether it has words that may end another one, or gives something a value."""
+        words = self.cue >= Cue.CHANGES or "likes" in self.wordings or corrected(self.text)
+        return bool(words or self.record.key or self.slots or self.head or self.frame)
 
     @cached_property
     def is_news(self) -> bool:
@@ -189,6 +190,11 @@ def is_whole(record: Record, spans: Iterable[tuple[int, int]]) -> bool:
 # -- two statements --------------------------------------------------------------------------------
 
 
+def ends(new: Statement, old: Statement) -> bool:
+    """Whether a newer statement surely ends or replaces an older one."""
+    return probability(new, old) >= SURE
+
+
 def probability(new: Statement, old: Statement) -> float:
     """Return the probability that a newer statement ends or replaces an older one.
 
@@ -199,16 +205,18 @@ def probability(new: Statement, old: Statement) -> float:
         new: The newer statement.
         old: The older one.
     """
-    if not _may_be_one(new, old):
+    is_same = _same_key(new, old) or _recants(new, old) or _same_frame(new, old)
+    corrects = _corrects(new, old)
+    if not new.is_news or not (is_same or corrects or _of_one_thing(new, old)):
         return 0.0
     shared = _shared(new, old)
     mine, theirs = sum(new.worth.values()), sum(old.worth.values())
     alike = shared / (math.sqrt(mine * theirs) or 1.0)
     if new.cue is not Cue.ENDS and new.values == old.values and alike >= SAME:
         return 0.0  # it says the same again
-    if _same_key(new, old) or _recants(new, old) or _same_frame(new, old):
+    if is_same:
         return 1.0
-    if _corrects(new, old):
+    if corrects:
         numbers = [any(map(str.isdigit, "".join(each.values))) for each in (new, old)]
         return float(numbers[0] == numbers[1])
     evidence = _CUES[new.cue] - 1.9 + 1.7 * alike + 2.9 * min(shared / 8.0, 1.0)
@@ -223,19 +231,12 @@ def probability(new: Statement, old: Statement) -> float:
     return 1.0 / (1.0 + math.exp(-evidence))
 
 
-def _may_be_one(new: Statement, old: Statement) -> bool:
-    """Whether two statements name one thing, and the newer may end the older: by words alone."""
-    named = _same_key(new, old) or _corrects(new, old) or _recants(new, old)
-    named = named or _same_frame(new, old)
-    if not named:
-        says = old.states and (len(old.text.split()) > 2 or bool(old.slots))
-        # Two endings are of two things.
-        named = says and not new.cue is old.cue is Cue.ENDS and _of_one_thing(new, old)
-    return named and new.is_news
-
-
 def _of_one_thing(new: Statement, old: Statement) -> bool:
     """Whether two statements name one thing: by their subject, by a slot, by their rare words."""
+    if not old.states or not (len(old.text.split()) > 2 or old.slots):
+        return False
+    if new.cue is old.cue is Cue.ENDS:
+        return False  # two endings are of two things
     if new.head and new.head == old.head:
         return True
     if _of_other_heads(new, old):

@@ -9,19 +9,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from simonides.core.clock import DAY_MS, to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound
-from simonides.core.outcome import EventType
+from simonides.core.outcome import Event, EventType
 from simonides.core.policy import Category
-from simonides.core.record import Source, Status
+from simonides.core.record import Source, Status, Trust
 from simonides.models.embedder import Encoded
 from simonides.recall.index import OwnerIndex, quantise
 from simonides.storage import statements
 from simonides.storage.database import Row
-from simonides.storage.rows import MemoryRow, id_bytes
+from simonides.storage.rows import MemoryRow, id_bytes, memories
 from simonides.storage.transaction import Transaction, blake
 from simonides.text.statement import content_hash, read
 from simonides.write.candidate import Candidate
@@ -38,22 +38,30 @@ _AS_DRAFTED = ("quote", "origin", "speaker", "role", "message_id")
 """Columns that have the values of the draft's fields of the same names."""
 
 
+class Turn(NamedTuple):
+    """An owner's turn to write.
+
+    Attributes:
+        tx: The owner's transaction.
+        index: The owner's index.
+    """
+
+    tx: Transaction
+    index: OwnerIndex  # type: ignore[assignment]  # nobody needs the method of tuples
+
+
 def new_version(
-    tx: Transaction,
-    candidate: Candidate,
-    vector: Vector,
-    embedder: str | None,
-    before: MemoryRow | None = None,
+    turn: Turn, candidate: Candidate, vector: Vector, before: MemoryRow | None
 ) -> MemoryRow:
     """Return the row of a new memory, or of the next version of one.
 
     Args:
-        tx: The turn; it gives id, salt and time.
+        turn: It gives id, salt and time.
         candidate: What is stored.
         vector: Of its indexed text, or None.
-        embedder: Id of the vector's embedder.
         before: The version that it follows, or None.
     """
+    tx = turn.tx
     id = tx.new_id()
     soft, hard = expiry(candidate, tx.now)
     subject, predicate, object = candidate.triple or (None, None, None)
@@ -77,7 +85,7 @@ def new_version(
         "soft_expires_at": soft, "hard_expires_at": hard, "ttl": candidate.ttl_ms,
         "terms": " ".join(candidate.analysed.terms), "marks": candidate.analysed.marks,
         "fingerprint": candidate.analysed.fingerprint,
-        "embedder": None if vector is None else embedder, "salt": tx.salt(),
+        "embedder": None if vector is None else turn.index.embedder, "salt": tx.salt(),
     }  # fmt: skip
 
 
@@ -90,13 +98,36 @@ def said_at(tx: Transaction, candidate: Candidate) -> int:
 def changed_version(tx: Transaction, before: MemoryRow, **cells: Any) -> MemoryRow:
     """Return the row of the next version of a memory, with some columns changed."""
     version = tx.last_version(before["root"]) + 1
-    fresh = {"id": tx.new_id(), "version": version, "salt": tx.salt()}
+    fresh = {
+        "id": tx.new_id(), "version": version, "salt": tx.salt(), "known_from": tx.now,
+        "known_to": None, "ended": None, "ended_by": None,
+    }  # fmt: skip
     if "tokens" not in before:
         stored = tx.connection.one(statements.TOKENS_OF, {"owner": tx.owner, "id": before["id"]})
         fresh["tokens"] = None if stored is None else stored[0]
-    times = {"known_from": tx.now, "known_to": None}
-    ends = {"ended": None, "ended_by": None}
-    return {**before, **fresh, **times, **ends, **cells}
+    return {**before, **fresh, **cells}
+
+
+def in_force(tx: Transaction, id: bytes) -> MemoryRow | None:
+    """Return a memory's row if it is in force as this turn has left it, or None."""
+    row = tx.memory(id)
+    return None if row is None or row["known_to"] is not None else row
+
+
+def under_key(turn: Turn, row: MemoryRow) -> list[MemoryRow]:
+    """Return what is in force under the key of a row, in its place."""
+    ids = turn.index.by_key.get(row["key"] or "", ())
+    found = [each for id in ids if (each := in_force(turn.tx, id)) is not None]
+    place = ("task", "audience", "purpose")
+    return [each for each in found if all(each[name] == row[name] for name in place)]
+
+
+def in_slot(tx: Transaction, subject: str, predicate: str) -> list[MemoryRow]:
+    """Return what is in force with a subject and predicate as this turn has left it."""
+    named = {"owner": tx.owner, "subject": subject, "predicate": predicate}
+    stored = [tx.known(row["id"]) for row in memories(tx.connection, statements.SLOT, **named)]
+    rows = stored + tx.inserted_in_slot(subject, predicate)
+    return [row for row in rows if row["known_to"] is None]
 
 
 def expiry(candidate: Candidate, now: int) -> tuple[int | None, int | None]:
@@ -105,35 +136,50 @@ def expiry(candidate: Candidate, now: int) -> tuple[int | None, int | None]:
     soft = _later(now, rules.soft_ttl_days)
     hard = _later(now, rules.hard_ttl_days)
     stated = candidate.source in (Source.USER_STATED, Source.USER_CORRECTION)
-    if stated and not rules.user_stated_expires:
-        hard = None
     if candidate.ttl_ms is not None:
         hard = now + candidate.ttl_ms
+    elif stated and not rules.user_stated_expires:
+        hard = None
     if soft is not None and hard is not None and soft >= hard:
         soft = None
     return soft, hard
 
 
-def renewed(row: MemoryRow, rules: Category, now: int) -> dict[str, int | None]:
-    """Return the expiries of a version that is said again or confirmed now.
+def renew(
+    turn: Turn, row: MemoryRow, type: EventType, rules: Category, **cells: Any
+) -> tuple[MemoryRow, Event]:
+    """Stage that a version is said again or confirmed now; its expiries count from now.
 
     Args:
+        turn: The owner's turn.
         row: The version.
+        type: What was done.
         rules: The policy's rules for its category.
-        now: The time.
+        cells: Further columns to change.
+
+    Returns:
+        The version as it is now, and the audit event.
     """
-    soft, hard, ttl = row["soft_expires_at"], row["hard_expires_at"], row["ttl"]
+    tx, soft, hard, ttl = turn.tx, row["soft_expires_at"], row["hard_expires_at"], row["ttl"]
     if soft is not None:
-        soft = _later(now, rules.soft_ttl_days)
+        soft = _later(tx.now, rules.soft_ttl_days)
     if hard is not None:
-        hard = now + ttl if ttl is not None else _later(now, rules.hard_ttl_days)
-    return {"soft_expires_at": soft, "hard_expires_at": hard}
+        hard = tx.now + ttl if ttl is not None else _later(tx.now, rules.hard_ttl_days)
+    event = tx.touch(row, type, soft_expires_at=soft, hard_expires_at=hard, **cells)
+    index_row(turn.index, tx.known(row["id"]))
+    return tx.known(row["id"]), event
 
 
 def index_row(index: OwnerIndex, row: MemoryRow) -> None:
     """Add a new version to the owner's index."""
     with index.lock:
         index.add([row])
+
+
+def enter(turn: Turn, row: MemoryRow, type: EventType, reason: str = "") -> Event:
+    """Stage a new version and add it to the owner's index."""
+    index_row(turn.index, row)
+    return turn.tx.insert(row, type, reason)
 
 
 def place_cells(candidate: Candidate) -> dict[str, str | None]:
@@ -174,7 +220,7 @@ def _list(values: Any) -> str | None:
 
 
 @contextmanager
-def owner_turn(engine: Engine, owner: str, actor: str) -> Iterator[tuple[Transaction, OwnerIndex]]:
+def owner_turn(engine: Engine, owner: str, actor: str) -> Iterator[Turn]:
     """Open a change of one owner; it is durable, and in the index, when the block has ended.
 
     New rows enter the index at once, since every read checks rows in the database. Rows that went
@@ -188,7 +234,7 @@ def owner_turn(engine: Engine, owner: str, actor: str) -> Iterator[tuple[Transac
                 engine.indexes.drop(owner)
                 index = engine.indexes.fresh(connection, owner, tx.revision, tx.epoch)
             index.is_changing = True
-            yield tx, index
+            yield Turn(tx, index)
             tx.flush()
             index.add(index.lacking(tx.inserted.values()))
             index.is_changing = False
@@ -210,8 +256,9 @@ def bury(tx: Transaction, rows: Iterable[MemoryRow]) -> None:
             tx.add("tombstones", row, EventType.TOMBSTONED)
 
 
-def lift(tx: Transaction, candidate: Candidate, *, allowed: bool) -> bool:
-    """Return whether a candidate may be stored; where ``allowed``, lift what is in its way."""
+def lift(tx: Transaction, candidate: Candidate) -> bool:
+    """Return whether a candidate may be stored; the user's own words lift what is in their way."""
+    allowed = candidate.label.trust in (Trust.USER, Trust.SYSTEM)
     if not tx.has_tombstones:
         return True
     place = place_cells(candidate)
