@@ -169,6 +169,15 @@ def _close_with(client: Any, close_store: Callable[[], object]) -> None:
     client.close = close
 
 
+@contextmanager
+def _forgiving(what: str) -> Iterator[None]:
+    """Log what fails in the memory: the caller's request must not fail with it."""
+    try:
+        yield
+    except Exception:  # noqa: BLE001 - a fault of the memory, whatever it is, costs no answer
+        _log.warning(what, exc_info=True)
+
+
 class _Request(NamedTuple):
     """A request to a model.
 
@@ -324,33 +333,18 @@ class _Chat:
             _listen(response, lambda read: self._answered(request, _pieces_of(read)))
         return answer
 
+    @_forgiving(NOT_ADDED)
     def _answered(self, request: _Request, pieces: Sequence[Any]) -> None:
         """Let the worker add what was said."""
-        with _forgiving(NOT_ADDED):
-            self._let_add(request, pieces)
-
-    def _let_add(self, request: _Request, pieces: Sequence[Any]) -> None:
         response = _field(pieces[0], "response") or pieces[0] if pieces else None
         if request.told is not None and _field(response, "object") == "response":
             self._note(_field(response, "id"), request.told)  # the next request may name it
         text = "".join(_text_of(piece) for piece in pieces)
         said = [*request.new, *([{"role": "assistant", "content": text}] if text else [])]
         if said:
-            add, worker = partial(self._add, said), self.memory._engine.worker
-            worker.submit(f"{self._jobs}{next(_numbers)}", add, at_close=True)
-
-    def _add(self, said: Sequence[Any]) -> None:
-        with _forgiving(NOT_ADDED):
-            self.memory.add(said)
-
-
-@contextmanager
-def _forgiving(what: str) -> Iterator[None]:
-    """Log what fails in the memory: the caller's request must not fail with it."""
-    try:
-        yield
-    except Exception:  # noqa: BLE001 - a fault of the memory, whatever it is, costs no answer
-        _log.warning(what, exc_info=True)
+            add = partial(_forgiving(NOT_ADDED)(self.memory.add), said)
+            name = f"{self._jobs}{next(_numbers)}"
+            self.memory._engine.worker.submit(name, add, at_close=True)
 
 
 def _listen(response: Any, ended: Callable[[Sequence[bytes]], None]) -> None:
