@@ -25,7 +25,7 @@ from simonides.core.clock import DAY_MS, FOREVER, MINUTE_MS, in_steps
 from simonides.core.record import TURN, Importance, Kind, Place, Status, is_gap
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, batched
+from simonides.storage.rows import MemoryRow, rows_of_ids
 from simonides.text.analyse import Mark, analyse, marks_of
 from simonides.text.statement import fingerprint
 from simonides.text.topics import MOST_WORTH, Topic
@@ -454,11 +454,9 @@ class OwnerIndex:
         lacking = [id for id in size if size[id] and id not in self.tokens]
         if len(self.tokens) + len(lacking) > MOST_TOKENS_KEPT:
             self.tokens, lacking = {}, [id for id in size if size[id]]
-        for batch in batched(lacking):
-            params = {"owner": owner, **batch}
-            for id, cells in connection.rows(statements.tokens_of(len(batch)), params):
-                if len(cells) == size[id] * width:  # else it was embedded anew meanwhile
-                    self.tokens[id] = np.frombuffer(cells, np.int8).reshape(-1, width)
+        for id, cells in rows_of_ids(connection, statements.tokens_of, lacking, owner=owner):
+            if len(cells) == size[id] * width:  # else it was embedded anew meanwhile
+                self.tokens[id] = np.frombuffer(cells, np.int8).reshape(-1, width)
         none = np.zeros((0, width), np.int8)
         return [self.tokens.get(id, none) for id in size]
 

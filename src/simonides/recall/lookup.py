@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from simonides.core.clock import FOREVER, to_datetime, to_ms
@@ -24,12 +25,13 @@ from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import (
     MemoryRow,
-    batched,
     id_bytes,
     latest_of,
     memories,
     memory_row,
+    paged,
     record_of,
+    rows_of_ids,
 )  # fmt: skip
 
 MAX_LISTED = 1_000
@@ -39,6 +41,7 @@ BATCH = 256
 """Rows that a list reads at once."""
 
 _LAST = b"\xff" * 16
+_ID = statements.MEMORY.index("id")
 
 
 def name_of(which: object) -> str:
@@ -124,20 +127,19 @@ def list_memories(
     most = between("limit", limit, 1, MAX_LISTED)
     predicate = predicate_of(filter, org=who.home.org or "default")
     reach, now = readable(engine, who, scopes), engine.clock.now_ms()
-    place, before = _parse_cursor(cursor, reach)
-    found: list[Record] = []
+    place, after = _parse_cursor(cursor, reach)
+
+    def shown(connection: Connection) -> Iterator[Record]:
+        for n, each in enumerate(reach[place:]):
+            first = _LAST if n else after
+            for row in paged(connection, statements.LIST, each.owner, first, BATCH, _ID):
+                record = record_of(memory_row(row))
+                if not exclusions(who, record, [each], now) and not is_gap(record.content):
+                    yield record
+
     with engine.db.read(*(each.owner for each in reach)) as connection:
-        for each in reach[place:]:
-            while len(found) <= most:
-                named = {"owner": each.owner, "before": before, "limit": BATCH}
-                rows = memories(connection, statements.LIST, **named)
-                shown = (r for r in map(record_of, rows) if not exclusions(who, r, [each], now))
-                kept = (r for r in shown if not is_gap(r.content))
-                found += [r for r in kept if predicate is None or predicate(r)]
-                if len(rows) < BATCH:
-                    break
-                before = rows[-1]["id"]
-            before = _LAST
+        kept = (r for r in shown(connection) if predicate is None or predicate(r))
+        found = list(islice(kept, most + 1))
         page = _with_reads(connection, found[:most])
     if len(found) <= most:
         return Page(page)
@@ -217,11 +219,10 @@ def _with_reads(connection: Connection, records: Sequence[Record]) -> list[Recor
     """Return records with how often and when they were last recalled."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for owner in {record.owner for record in records}:
-        for batch in batched([id_bytes(each.root) for each in records if each.owner == owner]):
-            rows = connection.rows(statements.reads_of(len(batch)), {"owner": owner, **batch})
-            for root, count, last in rows:
-                reads = {"access_count": count, "last_accessed_at": to_datetime(last)}
-                found[owner, id_text(root)] = reads
+        roots = [id_bytes(each.root) for each in records if each.owner == owner]
+        for root, count, last in rows_of_ids(connection, statements.reads_of, roots, owner=owner):
+            reads = {"access_count": count, "last_accessed_at": to_datetime(last)}
+            found[owner, id_text(root)] = reads
     return [each.model_copy(update=found.get((each.owner, each.root))) for each in records]
 
 
@@ -256,13 +257,8 @@ def endings_of(
     connection: Connection, owner: str, ids: Sequence[bytes], known_at: int
 ) -> list[Ending]:
     """Return what had ended at a moment of some memories, of what ended it, and so on."""
-    return [
-        Ending(*cells)
-        for batch in batched(ids)
-        for cells in connection.rows(
-            statements.ended_of(len(batch)), {"owner": owner, "known_at": known_at, **batch}
-        )
-    ]
+    named = {"owner": owner, "known_at": known_at}
+    return [Ending(*cells) for cells in rows_of_ids(connection, statements.ended_of, ids, **named)]
 
 
 # -- other times -----------------------------------------------------------------------------------
