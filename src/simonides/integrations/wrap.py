@@ -31,7 +31,7 @@ from simonides.api.memory import Memory
 from simonides.api.store import Store
 from simonides.api.store import open as open_store
 from simonides.core.errors import InvalidInput, NotReplayable, OwnerRequired
-from simonides.core.results import Receipt
+from simonides.core.results import Digest, Receipt
 from simonides.prompt.digest import digest
 from simonides.prompt.lines import NOTE, PARTS, TITLE
 from simonides.sessions.notes import turns_saying
@@ -274,13 +274,15 @@ class _Chat:
         asked = [n for n, role in enumerate(roles) if role == "user"]
         earlier = body.get("previous_response_id") or body.get("conversation")
         key = f"{asked[-1]} {items[asked[-1]]!r}" if asked else str(earlier)
-        repeats = roles[-1:] == ["tool"]
-        about = [items[n] for n in asked[-2:]]
-        text, of = "", None
-        with _forgiving("the request is sent without a digest"):
-            text, of = self._digest(key, about, items, repeats=repeats)
-        if of is not None and earlier:
-            self._note(str(earlier), of)
+        last = self._last.get(key) if roles[-1:] == ["tool"] else None
+        about = [items[n] for n in asked[-2:]] or (last.about if last is not None else [])
+        found = self._digest(about, items, last)
+        text, of = found.text if found else "", None
+        if found is not None:
+            of = _Told(about, found.receipt)
+            self._note(key, of)
+            if earlier:
+                self._note(str(earlier), of)
         if place == where:
             at = asked[-1] if asked else 0
             told: Any = [{"role": "system", "content": text}] if text else []
@@ -293,12 +295,11 @@ class _Chat:
         sent = body if told is body.get(place) else {**body, place: told}
         return _Request(sent, said, of)
 
+    @_forgiving("the request is sent without a digest")
     def _digest(
-        self, key: str, asked: Sequence[Any], items: Sequence[Any], *, repeats: bool
-    ) -> tuple[str, _Told | None]:
+        self, about: Sequence[Any], items: Sequence[Any], last: _Told | None
+    ) -> Digest | None:
         """Return the digest of a request: a new one, or in a loop of tool calls the last one."""
-        last = self._last.get(key) if repeats else None
-        about = asked or (last.about if last else ())
         found = None
         if last is not None:
             with suppress(NotReplayable):
@@ -308,11 +309,7 @@ class _Chat:
                 _log.debug("the digest does not know yet what was said before")
             shown = self.memory._call(turns_saying, items)
             found = self.memory._call(digest, about, shown=shown, receipt=self._keeps)
-        if found is None:
-            return "", None
-        told = _Told(about, found.receipt)
-        self._note(key, told)
-        return found.text if found else "", told
+        return found
 
     def _note(self, key: str, told: _Told) -> None:
         self._last[key] = told
