@@ -70,7 +70,8 @@ def _session(row: MemoryRow) -> str:
 
 
 @lru_cache
-def _place(task: str | None, audience: str | None, purpose: str | None) -> Place:
+def place_of(task: str | None, audience: str | None, purpose: str | None) -> Place:
+    """Return the place of its cells in a row."""
     agents = None if audience is None else tuple(json.loads(audience))
     return Place(task, agents, purpose)
 
@@ -331,7 +332,7 @@ class OwnerIndex:
             _WEIGHTS[row["importance"]], row["confidence"], row["status"] == Status.STALE,
             pinned, _is_turn(row),
             _KIND_CODES[row["kind"]], _code(self.categories, category), row["marks"],
-            _code(self.places, _place(row["task"], row["audience"], row["purpose"])),
+            _code(self.places, place_of(row["task"], row["audience"], row["purpose"])),
             _code(self.speakers, row["speaker"] or row["role"] or ""), session,
             row["position"] or 0, NONE, NONE,
             int.from_bytes(id[:8], "big"), int.from_bytes(id[8:], "big"),

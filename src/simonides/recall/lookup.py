@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -14,12 +13,12 @@ from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
 from simonides.core.filter import predicate_of
 from simonides.core.policy import canonical
-from simonides.core.record import FULL_ID, SHORT_ID, Place, Record, id_text, is_gap, looks_like_id
+from simonides.core.record import FULL_ID, SHORT_ID, Record, id_text, is_gap, looks_like_id
 from simonides.core.results import Hit, Page
 from simonides.core.scope import Principal
 from simonides.core.validation import between, text
 from simonides.govern.rights import Reach, may_see, readable
-from simonides.recall.index import OwnerIndex
+from simonides.recall.index import OwnerIndex, place_of
 from simonides.recall.view import View
 from simonides.storage import statements
 from simonides.storage.database import Connection
@@ -209,8 +208,8 @@ def _nearest_key(
     for each in reach:
         rows = connection.rows(statements.KEYS, {"owner": each.owner})
         for key, task, audience, purpose, ends in rows:
-            agents = None if audience is None else tuple(json.loads(audience))
-            if (ends is None or ends > now) and may_see(who, each, Place(task, agents, purpose)):
+            place = place_of(task, audience, purpose)
+            if (ends is None or ends > now) and may_see(who, each, place):
                 keys[key] = None
     return next(iter(difflib.get_close_matches(name, keys, n=1)), None)
 
@@ -295,22 +294,17 @@ def past_rows(
     """
     moment = FOREVER if known_at is None else known_at
     rows = map(memory_row, connection.rows(statements.AS_OF, {"owner": owner, "known_at": moment}))
+    if valid_at is None:
+        ends = ("known_to", "hard_expires_at", "valid_to")
+        return [row for row in rows if not any(_ended_by(row[end], moment) for end in ends)]
     chosen: dict[bytes, MemoryRow] = {}
     begun: dict[bytes, int] = {}
     for row in rows:  # by memory, then by version
-        in_force = row["known_to"] is None or row["known_to"] > moment
-        if valid_at is None:
-            ended = (_ended_by(row[end], moment) for end in ("hard_expires_at", "valid_to"))
-            if in_force and not any(ended):
-                chosen[row["root"]] = row
-            continue
         begins = row["valid_from"]
         if begins is None:
             begins = -FOREVER if row["version"] == 1 else row["known_from"]
         if begun.get(row["root"], -FOREVER) <= begins <= valid_at:
             chosen[row["root"]], begun[row["root"]] = row, begins
-    if valid_at is None:
-        return list(chosen.values())
     return [row for row in chosen.values() if not _ended_by(row["valid_to"], valid_at)]
 
 
