@@ -32,7 +32,7 @@ def all_statements():
             or not (isinstance(value, str) or callable(value))
         ):
             continue
-        if name in ("annotations", "lru_cache"):
+        if name in ("annotations", "lru_cache", "Callable"):
             continue
         if callable(value):
             for arguments in FUNCTIONS[name]:

@@ -51,8 +51,8 @@ def org(context: typer.Context) -> str:
 
 def given(context: typer.Context) -> dict[str, Any]:
     """Return the arguments of a command that were given or have a default."""
-    params = {name: value for name, value in context.params.items() if name != "task_name"}
-    return {name: value for name, value in params.items() if value not in (None, ())}
+    params = context.params.items()
+    return {name: v for name, v in params if name != "task_name" and v not in (None, ())}
 
 
 def parsed(param: typer.CallbackParam, value: str | None) -> Any:

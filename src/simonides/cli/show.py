@@ -179,15 +179,16 @@ def _report(result: results.AddReport) -> Iterable[str]:
     for line in result.lines:
         why = f" ({', '.join(line.reasons)})" if line.reasons else ""
         yield f"{line.role}: {'kept' if any(line.kept) else 'not kept'}{why}"
-        for outcome in line.learned:
-            about = "" if outcome.record is None else f" {_record(outcome.record)}"
-            yield f"  learned: {outcome.explanation}{about}"
+        yield from (f"  learned: {_told(outcome)}" for outcome in line.learned)
         yield from (f"  ended: {_record(record)}" for record in line.ended)
         yield from (f"  {_visible(asked.answer)}" for asked in line.asked)
-    for outcome in result.extracted:
-        about = "" if outcome.record is None else f" {_record(outcome.record)}"
-        yield f"model: {outcome.explanation}{about}"
+    yield from (f"model: {_told(outcome)}" for outcome in result.extracted)
     yield from (f"not read: {reason}" for reason in result.reasons)
+
+
+def _told(outcome: Outcome) -> str:
+    about = "" if outcome.record is None else f" {_record(outcome.record)}"
+    return f"{outcome.explanation}{about}"
 
 
 def _explanation(result: results.Explanation) -> Iterable[str]:

@@ -6,6 +6,7 @@ import difflib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator, Field, Strict, StringConstraints, ValidationError
@@ -19,17 +20,13 @@ MAX_JSON_DEPTH = 16
 E = TypeVar("E", bound=StrEnum)
 
 
-def _checked_moment(raw: object) -> object:
-    return zoned_moment("time", raw)
-
-
 # PostgreSQL cannot store NUL in text; one rule for both databases. pydantic refuses surrogates.
 Text = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=65_536)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00]*$")]
 Flag = Annotated[bool, Strict()]
 Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 Days = Annotated[float, Strict(), Field(gt=0, le=36_500, allow_inf_nan=False)]
-Moment = BeforeValidator(_checked_moment)
+Moment = BeforeValidator(partial(zoned_moment, "time"))
 """A time of a caller: a datetime or an ISO 8601 text, never a bare number."""
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from simonides.core.clock import FOREVER, parse_moment, to_ms
@@ -20,7 +21,8 @@ from simonides.core.results import AuditReport, Page
 from simonides.core.scope import GLOBAL, Principal, Right
 from simonides.core.validation import between, enum_member, text
 from simonides.storage import statements
-from simonides.storage.database import Connection, Row
+from simonides.storage.database import Connection
+from simonides.storage.rows import paged
 from simonides.storage.transaction import EMPTY, event_code, event_of, row_digest
 
 BATCH = 1_000
@@ -63,23 +65,19 @@ def list_events(
         raise InvalidInput("cursor", "is no next_cursor of this list")
     before = FOREVER if cursor is None else int(cursor)
     root = None if memory is None else text("memory", memory).replace("-", "")
-    found: list[Event] = []
+
+    def is_chosen(event: Event) -> bool:
+        return (
+            wanted in (None, event.type)
+            and actor in (None, event.actor)
+            and root in (None, event.data.get("root"))
+            and first <= to_ms(event.at) < last
+        )
+
     with engine.db.read(who.owner) as connection:
-        while len(found) <= most:
-            params = {"owner": who.owner, "before": before, "limit": BATCH}
-            rows = connection.rows(statements.EVENTS_BACKWARDS, params)
-            for row in rows:
-                event = event_of(who.owner, row, json.loads(row[7]))
-                chosen = (
-                    wanted in (None, event.type)
-                    and actor in (None, event.actor)
-                    and root in (None, event.data.get("root"))
-                    and first <= to_ms(event.at) < last
-                )
-                found += [event] if chosen else []
-            if len(rows) < BATCH:
-                break
-            before = rows[-1][0]
+        rows = paged(connection, statements.EVENTS_BACKWARDS, who.owner, before, BATCH)
+        events = (event_of(who.owner, row, json.loads(row[7])) for row in rows)
+        found = list(islice(filter(is_chosen, events), most + 1))
     page = found[:most]
     return Page(page, str(page[-1].seq) if len(found) > most else None)
 
@@ -117,7 +115,7 @@ def _check(connection: Connection, owner: str, key: bytes) -> tuple[int, bytes, 
     problems: list[str] = []
     length, head = 0, EMPTY
     last: dict[tuple[str, bytes], bytes] = {}
-    for *event, digest, code in _pages(connection, statements.EVENTS, owner, 0):
+    for *event, digest, code in paged(connection, statements.EVENTS, owner, 0, BATCH):
         seq, table, subject = event[0], event[4], event[5]
         if seq != length + 1:
             problems.append(f"event {length + 1} is missing")
@@ -141,18 +139,9 @@ def _check_rows(
 ) -> Iterator[str]:
     """Yield what does not fit of a table's rows; take those that are there out of ``last``."""
     place = statements.TABLES[table].index("id")
-    for row in _pages(connection, statements.page(table), owner, b"", place):
+    for row in paged(connection, statements.page(table), owner, b"", BATCH, place):
         expected = last.pop((table, row[place]), EMPTY)
         if expected == EMPTY:
             yield f"row {row[place].hex()} of {table} is in no event"
         elif expected != row_digest(key, table, row):
             yield f"row {row[place].hex()} of {table} was changed"
-
-
-def _pages(
-    connection: Connection, sql: str, owner: str, after: int | bytes, cursor: int = 0
-) -> Iterator[Row]:
-    params: Mapping[str, Any] = {"owner": owner, "limit": BATCH}
-    while rows := connection.rows(sql, {**params, "after": after}):
-        yield from rows
-        after = rows[-1][cursor]

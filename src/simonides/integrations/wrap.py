@@ -31,7 +31,7 @@ from simonides.api.memory import Memory
 from simonides.api.store import Store
 from simonides.api.store import open as open_store
 from simonides.core.errors import InvalidInput, NotReplayable, OwnerRequired
-from simonides.core.results import Receipt
+from simonides.core.results import Digest, Receipt
 from simonides.prompt.digest import digest
 from simonides.prompt.lines import NOTE, PARTS, TITLE
 from simonides.sessions.notes import turns_saying
@@ -169,6 +169,15 @@ def _close_with(client: Any, close_store: Callable[[], object]) -> None:
     client.close = close
 
 
+@contextmanager
+def _forgiving(what: str) -> Iterator[None]:
+    """Log what fails in the memory: the caller's request must not fail with it."""
+    try:
+        yield
+    except Exception:  # noqa: BLE001 - a fault of the memory, whatever it is, costs no answer
+        _log.warning(what, exc_info=True)
+
+
 class _Request(NamedTuple):
     """A request to a model.
 
@@ -265,13 +274,15 @@ class _Chat:
         asked = [n for n, role in enumerate(roles) if role == "user"]
         earlier = body.get("previous_response_id") or body.get("conversation")
         key = f"{asked[-1]} {items[asked[-1]]!r}" if asked else str(earlier)
-        repeats = roles[-1:] == ["tool"]
-        about = [items[n] for n in asked[-2:]]
-        text, of = "", None
-        with _forgiving("the request is sent without a digest"):
-            text, of = self._digest(key, about, items, repeats=repeats)
-        if of is not None and earlier:
-            self._note(str(earlier), of)
+        last = self._last.get(key) if roles[-1:] == ["tool"] else None
+        about = [items[n] for n in asked[-2:]] or (last.about if last is not None else [])
+        found = self._digest(about, items, last)
+        text, of = found.text if found else "", None
+        if found is not None:
+            of = _Told(about, found.receipt)
+            self._note(key, of)
+            if earlier:
+                self._note(str(earlier), of)
         if place == where:
             at = asked[-1] if asked else 0
             told: Any = [{"role": "system", "content": text}] if text else []
@@ -284,12 +295,11 @@ class _Chat:
         sent = body if told is body.get(place) else {**body, place: told}
         return _Request(sent, said, of)
 
+    @_forgiving("the request is sent without a digest")
     def _digest(
-        self, key: str, asked: Sequence[Any], items: Sequence[Any], *, repeats: bool
-    ) -> tuple[str, _Told | None]:
+        self, about: Sequence[Any], items: Sequence[Any], last: _Told | None
+    ) -> Digest | None:
         """Return the digest of a request: a new one, or in a loop of tool calls the last one."""
-        last = self._last.get(key) if repeats else None
-        about = asked or (last.about if last else ())
         found = None
         if last is not None:
             with suppress(NotReplayable):
@@ -299,11 +309,7 @@ class _Chat:
                 _log.debug("the digest does not know yet what was said before")
             shown = self.memory._call(turns_saying, items)
             found = self.memory._call(digest, about, shown=shown, receipt=self._keeps)
-        if found is None:
-            return "", None
-        told = _Told(about, found.receipt)
-        self._note(key, told)
-        return found.text if found else "", told
+        return found
 
     def _note(self, key: str, told: _Told) -> None:
         self._last[key] = told
@@ -324,33 +330,18 @@ class _Chat:
             _listen(response, lambda read: self._answered(request, _pieces_of(read)))
         return answer
 
+    @_forgiving(NOT_ADDED)
     def _answered(self, request: _Request, pieces: Sequence[Any]) -> None:
         """Let the worker add what was said."""
-        with _forgiving(NOT_ADDED):
-            self._let_add(request, pieces)
-
-    def _let_add(self, request: _Request, pieces: Sequence[Any]) -> None:
         response = _field(pieces[0], "response") or pieces[0] if pieces else None
         if request.told is not None and _field(response, "object") == "response":
             self._note(_field(response, "id"), request.told)  # the next request may name it
         text = "".join(_text_of(piece) for piece in pieces)
         said = [*request.new, *([{"role": "assistant", "content": text}] if text else [])]
         if said:
-            add, worker = partial(self._add, said), self.memory._engine.worker
-            worker.submit(f"{self._jobs}{next(_numbers)}", add, at_close=True)
-
-    def _add(self, said: Sequence[Any]) -> None:
-        with _forgiving(NOT_ADDED):
-            self.memory.add(said)
-
-
-@contextmanager
-def _forgiving(what: str) -> Iterator[None]:
-    """Log what fails in the memory: the caller's request must not fail with it."""
-    try:
-        yield
-    except Exception:  # noqa: BLE001 - a fault of the memory, whatever it is, costs no answer
-        _log.warning(what, exc_info=True)
+            add = partial(_forgiving(NOT_ADDED)(self.memory.add), said)
+            name = f"{self._jobs}{next(_numbers)}"
+            self.memory._engine.worker.submit(name, add, at_close=True)
 
 
 def _listen(response: Any, ended: Callable[[Sequence[bytes]], None]) -> None:

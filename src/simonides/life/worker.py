@@ -57,10 +57,9 @@ class Worker:
         self._lock, self._wakes = threading.RLock(), threading.Event()
         self._works = threading.RLock()
         self._ended = threading.Condition(self._lock)
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, tuple[Job, bool]] = {}
         self._running: str | None = None
         self._hurries = False
-        self._last: set[str | None] = set()
         self.begun = {}
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -74,9 +73,7 @@ class Worker:
             at_close: Whether closing runs it; else the next process finds the work again.
         """
         with self._lock:
-            self._jobs[name] = job
-            if at_close:
-                self._last.add(name)
+            self._jobs[name] = job, at_close
         self.begin()
         self._wakes.set()
 
@@ -140,16 +137,14 @@ class Worker:
         self._wakes.set()
         if thread is not None and thread.is_alive() and thread is not threading.current_thread():
             thread.join(CLOSE_WAIT_S)
-        for name in [name for name in list(self._jobs) if name in self._last]:
-            if (job := self._jobs.pop(name, None)) is not None:  # a late thread may have taken it
-                job()
+        for name in [name for name, (_, at_close) in list(self._jobs.items()) if at_close]:
+            if (taken := self._jobs.pop(name, None)) is not None:  # a late thread may have it
+                taken[0]()
 
     def _next(self) -> Job | None:
         with self._lock:
-            name = next(iter(self._jobs), None)
-            self._last.discard(name)
-            self._running = name
-            return None if name is None else self._jobs.pop(name)
+            self._running = name = next(iter(self._jobs), None)
+            return None if name is None else self._jobs.pop(name)[0]
 
     def _run(self) -> None:
         while self._rests():

@@ -25,7 +25,7 @@ from simonides.core.clock import DAY_MS, FOREVER, MINUTE_MS, in_steps
 from simonides.core.record import TURN, Importance, Kind, Place, Status, is_gap
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, batched
+from simonides.storage.rows import MemoryRow, rows_of_ids
 from simonides.text.analyse import Mark, analyse, marks_of
 from simonides.text.statement import fingerprint
 from simonides.text.topics import MOST_WORTH, Topic
@@ -70,7 +70,8 @@ def _session(row: MemoryRow) -> str:
 
 
 @lru_cache
-def _place(task: str | None, audience: str | None, purpose: str | None) -> Place:
+def place_of(task: str | None, audience: str | None, purpose: str | None) -> Place:
+    """Return the place of its cells in a row."""
     agents = None if audience is None else tuple(json.loads(audience))
     return Place(task, agents, purpose)
 
@@ -331,7 +332,7 @@ class OwnerIndex:
             _WEIGHTS[row["importance"]], row["confidence"], row["status"] == Status.STALE,
             pinned, _is_turn(row),
             _KIND_CODES[row["kind"]], _code(self.categories, category), row["marks"],
-            _code(self.places, _place(row["task"], row["audience"], row["purpose"])),
+            _code(self.places, place_of(row["task"], row["audience"], row["purpose"])),
             _code(self.speakers, row["speaker"] or row["role"] or ""), session,
             row["position"] or 0, NONE, NONE,
             int.from_bytes(id[:8], "big"), int.from_bytes(id[8:], "big"),
@@ -454,11 +455,9 @@ class OwnerIndex:
         lacking = [id for id in size if size[id] and id not in self.tokens]
         if len(self.tokens) + len(lacking) > MOST_TOKENS_KEPT:
             self.tokens, lacking = {}, [id for id in size if size[id]]
-        for batch in batched(lacking):
-            params = {"owner": owner, **batch}
-            for id, cells in connection.rows(statements.tokens_of(len(batch)), params):
-                if len(cells) == size[id] * width:  # else it was embedded anew meanwhile
-                    self.tokens[id] = np.frombuffer(cells, np.int8).reshape(-1, width)
+        for id, cells in rows_of_ids(connection, statements.tokens_of, lacking, owner=owner):
+            if len(cells) == size[id] * width:  # else it was embedded anew meanwhile
+                self.tokens[id] = np.frombuffer(cells, np.int8).reshape(-1, width)
         none = np.zeros((0, width), np.int8)
         return [self.tokens.get(id, none) for id in size]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from simonides.core.clock import FOREVER, to_datetime, to_ms
@@ -13,23 +13,24 @@ from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
 from simonides.core.filter import predicate_of
 from simonides.core.policy import canonical
-from simonides.core.record import FULL_ID, SHORT_ID, Place, Record, id_text, is_gap, looks_like_id
+from simonides.core.record import FULL_ID, SHORT_ID, Record, id_text, is_gap, looks_like_id
 from simonides.core.results import Hit, Page
 from simonides.core.scope import Principal
 from simonides.core.validation import between, text
 from simonides.govern.rights import Reach, may_see, readable
-from simonides.recall.index import OwnerIndex
+from simonides.recall.index import OwnerIndex, place_of
 from simonides.recall.view import View
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import (
     MemoryRow,
-    batched,
     id_bytes,
     latest_of,
     memories,
     memory_row,
+    paged,
     record_of,
+    rows_of_ids,
 )  # fmt: skip
 
 MAX_LISTED = 1_000
@@ -39,6 +40,7 @@ BATCH = 256
 """Rows that a list reads at once."""
 
 _LAST = b"\xff" * 16
+_ID = statements.MEMORY.index("id")
 
 
 def name_of(which: object) -> str:
@@ -124,20 +126,19 @@ def list_memories(
     most = between("limit", limit, 1, MAX_LISTED)
     predicate = predicate_of(filter, org=who.home.org or "default")
     reach, now = readable(engine, who, scopes), engine.clock.now_ms()
-    place, before = _parse_cursor(cursor, reach)
-    found: list[Record] = []
+    place, after = _parse_cursor(cursor, reach)
+
+    def shown(connection: Connection) -> Iterator[Record]:
+        for n, each in enumerate(reach[place:]):
+            first = _LAST if n else after
+            for row in paged(connection, statements.LIST, each.owner, first, BATCH, _ID):
+                record = record_of(memory_row(row))
+                if not exclusions(who, record, [each], now) and not is_gap(record.content):
+                    yield record
+
     with engine.db.read(*(each.owner for each in reach)) as connection:
-        for each in reach[place:]:
-            while len(found) <= most:
-                named = {"owner": each.owner, "before": before, "limit": BATCH}
-                rows = memories(connection, statements.LIST, **named)
-                shown = (r for r in map(record_of, rows) if not exclusions(who, r, [each], now))
-                kept = (r for r in shown if not is_gap(r.content))
-                found += [r for r in kept if predicate is None or predicate(r)]
-                if len(rows) < BATCH:
-                    break
-                before = rows[-1]["id"]
-            before = _LAST
+        kept = (r for r in shown(connection) if predicate is None or predicate(r))
+        found = list(islice(kept, most + 1))
         page = _with_reads(connection, found[:most])
     if len(found) <= most:
         return Page(page)
@@ -207,8 +208,8 @@ def _nearest_key(
     for each in reach:
         rows = connection.rows(statements.KEYS, {"owner": each.owner})
         for key, task, audience, purpose, ends in rows:
-            agents = None if audience is None else tuple(json.loads(audience))
-            if (ends is None or ends > now) and may_see(who, each, Place(task, agents, purpose)):
+            place = place_of(task, audience, purpose)
+            if (ends is None or ends > now) and may_see(who, each, place):
                 keys[key] = None
     return next(iter(difflib.get_close_matches(name, keys, n=1)), None)
 
@@ -217,11 +218,10 @@ def _with_reads(connection: Connection, records: Sequence[Record]) -> list[Recor
     """Return records with how often and when they were last recalled."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for owner in {record.owner for record in records}:
-        for batch in batched([id_bytes(each.root) for each in records if each.owner == owner]):
-            rows = connection.rows(statements.reads_of(len(batch)), {"owner": owner, **batch})
-            for root, count, last in rows:
-                reads = {"access_count": count, "last_accessed_at": to_datetime(last)}
-                found[owner, id_text(root)] = reads
+        roots = [id_bytes(each.root) for each in records if each.owner == owner]
+        for root, count, last in rows_of_ids(connection, statements.reads_of, roots, owner=owner):
+            reads = {"access_count": count, "last_accessed_at": to_datetime(last)}
+            found[owner, id_text(root)] = reads
     return [each.model_copy(update=found.get((each.owner, each.root))) for each in records]
 
 
@@ -256,13 +256,8 @@ def endings_of(
     connection: Connection, owner: str, ids: Sequence[bytes], known_at: int
 ) -> list[Ending]:
     """Return what had ended at a moment of some memories, of what ended it, and so on."""
-    return [
-        Ending(*cells)
-        for batch in batched(ids)
-        for cells in connection.rows(
-            statements.ended_of(len(batch)), {"owner": owner, "known_at": known_at, **batch}
-        )
-    ]
+    named = {"owner": owner, "known_at": known_at}
+    return [Ending(*cells) for cells in rows_of_ids(connection, statements.ended_of, ids, **named)]
 
 
 # -- other times -----------------------------------------------------------------------------------
@@ -299,22 +294,17 @@ def past_rows(
     """
     moment = FOREVER if known_at is None else known_at
     rows = map(memory_row, connection.rows(statements.AS_OF, {"owner": owner, "known_at": moment}))
+    if valid_at is None:
+        ends = ("known_to", "hard_expires_at", "valid_to")
+        return [row for row in rows if not any(_ended_by(row[end], moment) for end in ends)]
     chosen: dict[bytes, MemoryRow] = {}
     begun: dict[bytes, int] = {}
     for row in rows:  # by memory, then by version
-        in_force = row["known_to"] is None or row["known_to"] > moment
-        if valid_at is None:
-            ended = (_ended_by(row[end], moment) for end in ("hard_expires_at", "valid_to"))
-            if in_force and not any(ended):
-                chosen[row["root"]] = row
-            continue
         begins = row["valid_from"]
         if begins is None:
             begins = -FOREVER if row["version"] == 1 else row["known_from"]
         if begun.get(row["root"], -FOREVER) <= begins <= valid_at:
             chosen[row["root"]], begun[row["root"]] = row, begins
-    if valid_at is None:
-        return list(chosen.values())
     return [row for row in chosen.values() if not _ended_by(row["valid_to"], valid_at)]
 
 

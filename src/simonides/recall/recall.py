@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -127,7 +127,7 @@ def ask_of(
     return Ask(
         query=query, limit=between("limit", limit, 1, MAX_LIMIT),
         reach=readable(engine, who, scopes),
-        predicate=None if filter is None else predicate_of(filter, org=who.home.org or "default"),
+        predicate=predicate_of(filter, org=who.home.org or "default"),
         kinds=frozenset(enum_member(Kind, "kinds", kind) for kind in kinds or ()),
         floor=share("min_relevance", min_relevance) or 0.0,
         known_at=parse_moment("known_at", known_at), valid_at=parse_moment("valid_at", valid_at),
@@ -187,9 +187,6 @@ def standing(
     categories = engine.policies.for_org(who.home.org).categories
     ranked = [name for name, each in categories.items() if each.stands is not Rank.NONE]
     owners = [reach.owner for reach in ask.reach]
-    if connection is None:
-        with engine.db.read(*owners) as connection:
-            return standing(engine, who, scopes, connection)
 
     def chosen(view: View) -> list[tuple[str, bytes]]:
         stands = view.column("pinned") | (view.column("importance") >= Importance.CRITICAL.weight)
@@ -199,8 +196,9 @@ def standing(
         rows = np.flatnonzero(visible(view, who, ask, now) & stands & ~view.column("turn"))
         return [view.owner_and_id(row) for row in rows.tolist()]
 
-    ids = engine.indexes.reading(connection, owners, chosen)
-    found = fetched(connection, ids).values()
+    reads = nullcontext(connection) if connection is not None else engine.db.read(*owners)
+    with reads as connection:
+        found = fetched(connection, engine.indexes.reading(connection, owners, chosen)).values()
     own = (None, who.home.task)  # of a task, it stands in the prompts of that task only
     current = [record for record in found if record.is_current and record.task in own]
     return sorted(current, key=lambda each: (owners.index(each.owner), each.said_at, each.id))

@@ -194,7 +194,7 @@ def opening(view: View) -> Floats:
 def recency(view: View) -> Floats:
     """Return recency by rank: 1 for the newest row, one half where a fifth of all are newer."""
     times = view.column("time")
-    newer = len(view) - np.sort(view.of_live(times)).searchsorted(times, "right")
+    newer = len(view) - np.sort(times[view.column("live")]).searchsorted(times, "right")
     return np.exp2(-newer / (NEWER_AT_HALF * max(len(view), 1))).astype(np.float32)
 
 

@@ -164,10 +164,6 @@ class View:
             masks.append(np.ones(part.size, np.bool_) if allowed.all() else allowed[codes])
         return np.concatenate(masks) if masks else np.zeros(0, np.bool_)
 
-    def of_live(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the values of the rows without those of the holes."""
-        return values if self.count == self.size else values[..., self.column("live")]
-
     def derived(self, make: Callable[[View], T]) -> T:
         """Return ``make(self)``, computed once."""
         if make not in self._derived:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -17,7 +17,7 @@ from typing import Any
 
 from simonides.core import errors
 from simonides.storage import statements
-from simonides.storage.database import Params, Row
+from simonides.storage.database import Connection, Params, Row
 from simonides.storage.migrate import checksum, migrate, migrations
 
 try:
@@ -104,7 +104,7 @@ def _translation(statement: str) -> str:
     return re.sub(r"(?<!:):([a-z]\w*)", r"%(\1)s", statement.replace("%", "%%"))
 
 
-class _Connection:
+class _Connection(Connection):
     """One psycopg connection as a `Connection`."""
 
     def __init__(self, raw: psycopg.Connection[Any]) -> None:
@@ -112,9 +112,6 @@ class _Connection:
 
     def rows(self, sql: str, params: Params) -> list[Row]:
         return self.raw.execute(_translation(sql), params, binary=True).fetchall()
-
-    def one(self, sql: str, params: Params) -> Row | None:
-        return self.raw.execute(_translation(sql), params, binary=True).fetchone()
 
     def run(self, sql: str, params: Params) -> None:
         self.raw.execute(_translation(sql), params)
@@ -185,7 +182,9 @@ class Postgres:
             raise errors.StoreCorrupt(self.location, problem)
 
     @contextmanager
-    def _transaction(self, read: Sequence[str], write: str, first: str) -> Iterator[_Connection]:
+    def _transaction(
+        self, read: Sequence[str] = (), write: str = "", first: str = ""
+    ) -> Iterator[_Connection]:
         if os.getpid() != self._pid:  # the parent's connections belong to the parent
             self._pid, self._abandoned, self._pool = os.getpid(), self._pool, self._open_pool()
         with _translated(self.location), self._pool.connection() as raw:
@@ -198,18 +197,14 @@ class Postgres:
             )
             yield _Connection(raw)
 
-    @contextmanager
-    def read(self, *owners: str, snapshot: bool = False) -> Iterator[_Connection]:
+    def read(self, *owners: str, snapshot: bool = False) -> AbstractContextManager[_Connection]:
         """Open a read of some owners."""
         first = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY" if snapshot else ""
-        with self._transaction(owners, "", first) as connection:
-            yield connection
+        return self._transaction(owners, first=first)
 
-    @contextmanager
-    def write(self, owner: str) -> Iterator[_Connection]:
+    def write(self, owner: str) -> AbstractContextManager[_Connection]:
         """Open a change; `statements.TAKE_TURN` waits for the owner's row."""
-        with self._transaction((owner,), owner, "") as connection:
-            yield connection
+        return self._transaction((owner,), write=owner)
 
     def running(self) -> Lock:
         """Return a lock to hold while a call runs; nothing looks at it here."""
@@ -220,7 +215,7 @@ class Postgres:
 
     def owners(self) -> list[str]:
         """Return the names of all owners."""
-        with self._transaction((), "", "") as connection:
+        with self._transaction() as connection:
             return [str(name) for (name,) in connection.rows("SELECT owner_names()", {})]
 
     def backup(self, path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -82,11 +82,39 @@ def fetched(connection: Connection, named: Iterable[tuple[str, bytes]]) -> dict[
         by_owner.setdefault(owner, []).append(id)
     found = {}
     for owner, ids in by_owner.items():
-        for batch in batched(ids):
-            cells = connection.rows(statements.by_ids(len(batch)), {"owner": owner, **batch})
-            rows = [dict(zip(SHOWN, row, strict=True)) for row in cells]
-            found.update({row["id"]: record_of(row) for row in rows})
+        for cells in rows_of_ids(connection, statements.by_ids, ids, owner=owner):
+            row = dict(zip(SHOWN, cells, strict=True))
+            found[row["id"]] = record_of(row)
     return found
+
+
+def rows_of_ids(
+    connection: Connection, statement: Callable[[int], str], ids: Sequence[bytes], **params: Any
+) -> Iterator[Row]:
+    """Yield the rows that a statement for some number of ids selects."""
+    for batch in batched(ids):
+        yield from connection.rows(statement(len(batch)), {**params, **batch})
+
+
+def paged(
+    connection: Connection, sql: str, owner: str, after: int | bytes, size: int, place: int = 0
+) -> Iterator[Row]:
+    """Yield the rows of an owner that a statement selects page by page.
+
+    Args:
+        connection: A read of the owner.
+        sql: Selects ``limit`` rows that come after ``after`` in its order.
+        owner: The owner.
+        after: Where the first page begins.
+        size: Rows of a page.
+        place: Column that orders the rows.
+    """
+    while True:
+        rows = connection.rows(sql, {"owner": owner, "after": after, "limit": size})
+        yield from rows
+        if len(rows) < size:
+            return
+        after = rows[-1][place]
 
 
 def batched(ids: Sequence[bytes]) -> Iterator[dict[str, bytes]]:

@@ -20,7 +20,7 @@ import apsw
 
 from simonides.core import errors
 from simonides.storage import statements
-from simonides.storage.database import Params, Row
+from simonides.storage.database import Connection, Params, Row
 from simonides.storage.line import LOOK_S, POLL_S, Group, Line, LockFile, Waiter
 from simonides.storage.migrate import migrate
 
@@ -47,7 +47,7 @@ _PRAGMAS = (
 )  # fmt: skip
 
 
-class _Connection:
+class _Connection(Connection):
     """One apsw connection as a `Connection`."""
 
     def __init__(self, raw: apsw.Connection, translate: Callable[[Exception], Exception]) -> None:
@@ -58,10 +58,6 @@ class _Connection:
             return self.raw.execute(sql, params).fetchall()
         except apsw.Error as error:
             raise self._translate(error) from error
-
-    def one(self, sql: str, params: Params) -> Row | None:
-        found = self.rows(sql, params)
-        return found[0] if found else None
 
     def run(self, sql: str, params: Params) -> None:
         self.rows(sql, params)

@@ -6,6 +6,7 @@ All statements name their owner by equality, except those in `ACROSS_OWNERS`.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from importlib import resources
 
@@ -156,7 +157,7 @@ LAST_VERSION = "SELECT MAX(version) FROM memories WHERE owner = :owner AND root 
 
 KEYS = _SQL["KEYS"]
 
-LIST = f"{_ROWS} AND known_to IS NULL AND id < :before ORDER BY id DESC LIMIT :limit"
+LIST = f"{_ROWS} AND known_to IS NULL AND id < :after ORDER BY id DESC LIMIT :limit"
 
 AS_OF = _SQL["AS_OF"]
 
@@ -165,26 +166,24 @@ SHOWN = tuple(name for name in MEMORY if name not in UNSHOWN)
 """The columns that a record is made of."""
 
 
-def _ids(count: int) -> str:
-    return f"({', '.join(f':id{number}' for number in range(count))})"
+def _of_ids(sql: str) -> Callable[[int], str]:
+    """Return the statement for a number of ids, which stand where the text has ``{IDS}``."""
+
+    @lru_cache
+    def of(count: int) -> str:
+        return sql.format(IDS=f"({', '.join(f':id{number}' for number in range(count))})")
+
+    return of
 
 
-@lru_cache
-def by_ids(count: int) -> str:
-    """Return the statement for what is shown of this many memories by id."""
-    return f"SELECT {', '.join(SHOWN)} FROM memories WHERE owner = :owner AND id IN {_ids(count)}"
+# What is shown of memories.
+by_ids = _of_ids(f"SELECT {', '.join(SHOWN)} FROM memories WHERE owner = :owner AND id IN {{IDS}}")
 
+# The token vectors of memories.
+tokens_of = _of_ids("SELECT memory, vectors FROM tokens WHERE owner = :owner AND memory IN {IDS}")
 
-@lru_cache
-def tokens_of(count: int) -> str:
-    """Return the statement for the token vectors of this many memories by id."""
-    return f"SELECT memory, vectors FROM tokens WHERE owner = :owner AND memory IN {_ids(count)}"
-
-
-@lru_cache
-def last_reads(count: int) -> str:
-    """Return the statement for when so many memories, by id, were last read."""
-    return _SQL["LAST_READS"].format(IDS=_ids(count))
+# When memories were last read.
+last_reads = _of_ids(_SQL["LAST_READS"])
 
 
 # -- what the index keeps --------------------------------------------------------------------------
@@ -201,7 +200,7 @@ _EVENT = ", ".join(EVENT)
 APPEND = f"INSERT INTO events (owner, {_EVENT}) VALUES (:owner, :{', :'.join(EVENT)})"
 _EVENTS = f"SELECT {_EVENT} FROM events WHERE owner = :owner"
 EVENTS = f"{_EVENTS} AND seq > :after ORDER BY seq LIMIT :limit"
-EVENTS_BACKWARDS = f"{_EVENTS} AND seq < :before ORDER BY seq DESC LIMIT :limit"
+EVENTS_BACKWARDS = f"{_EVENTS} AND seq < :after ORDER BY seq DESC LIMIT :limit"
 
 # -- endings ---------------------------------------------------------------------------------------
 
@@ -210,15 +209,9 @@ FORGET_ENDED = "DELETE FROM endings WHERE owner = :owner AND older = :id"
 FORGET_ENDING = f"{FORGET_ENDED} AND newer = :root"
 FORGET_ENDINGS = "DELETE FROM endings WHERE owner = :owner AND newer = :root"
 
-
-@lru_cache
-def ended_of(count: int) -> str:
-    """Return the statement for what has ended by a moment of this many memories by id.
-
-    Also of what ended them, and so on. Each row has the version in force of the newer memory.
-    """
-    return _SQL["ENDED_OF"].format(IDS=_ids(count))
-
+# What has ended by a moment of memories, of what ended them, and so on. Each row has the version
+# in force of the newer memory.
+ended_of = _of_ids(_SQL["ENDED_OF"])
 
 # -- what goes with memories -----------------------------------------------------------------------
 
@@ -230,12 +223,8 @@ FORGET_RECEIPTS = "DELETE FROM receipts WHERE owner = :owner AND data LIKE :show
 # Ids begin with their time.
 FORGET_OLD_RECEIPTS = "DELETE FROM receipts WHERE owner = :owner AND id < :before"
 
-
-@lru_cache
-def forget_receipt(count: int) -> str:
-    """Return the statement that deletes a receipt if not all of its memories are there."""
-    return _SQL["FORGET_RECEIPT"].format(IDS=_ids(count))
-
+# Deletes a receipt if not all of its memories are there.
+forget_receipt = _of_ids(_SQL["FORGET_RECEIPT"])
 
 NOTE_ECHO = _SQL["NOTE_ECHO"]
 ECHOES = "SELECT fingerprint FROM echoes WHERE owner = :owner AND session = :session"
@@ -245,12 +234,8 @@ AND NOT EXISTS (SELECT 1 FROM memories WHERE owner = :owner AND root = :memory)"
 
 FORGET_READS = "DELETE FROM reads WHERE owner = :owner AND memory = :memory"
 
-
-@lru_cache
-def reads_of(count: int) -> str:
-    """Return the statement for count and last read of this many memories."""
-    return _SQL["READS_OF"].format(IDS=_ids(count))
-
+# How often memories were read, and when last.
+reads_of = _of_ids(_SQL["READS_OF"])
 
 DERIVED = _SQL["DERIVED"]
 DERIVE = _SQL["DERIVE"]
@@ -288,16 +273,12 @@ BEGIN_END = _SQL["BEGIN_END"]
 TAKE_STEP = _SQL["TAKE_STEP"]
 TURNS_BETWEEN = _SQL["TURNS_BETWEEN"]
 
-
-@lru_cache
-def learned_from(count: int) -> str:
-    """Return the statement for what is in force of what was learned from this many turns."""
-    return f"""
+# What is in force of what was learned from turns.
+learned_from = _of_ids(f"""
 SELECT {", ".join(f"m.{name}" for name in MEMORY)} FROM memories m
 JOIN derived d ON d.owner = m.owner AND d.child = m.root
-WHERE d.owner = :owner AND d.parent_owner = :owner AND d.parent IN {_ids(count)}
-AND m.known_to IS NULL ORDER BY m.id"""
-
+WHERE d.owner = :owner AND d.parent_owner = :owner AND d.parent IN {{IDS}}
+AND m.known_to IS NULL ORDER BY m.id""")
 
 SET_DUE = _SQL["SET_DUE"]
 DUE_AT = "SELECT at FROM due WHERE owner = :owner AND job = :job"
