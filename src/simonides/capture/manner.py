@@ -57,7 +57,7 @@ def _found(language: Wordings, clause: str, text: str, *, is_rule: bool) -> dict
             if key in found:
                 return {}
             word = clause[slice(*match.span("value"))]
-            same = key == "language" or word.casefold() == name.casefold()
+            same = word.casefold() == name.casefold() or (key == "language" and word.isascii())
             found[key] = name if same else f"{name} ({word})"
             rest = pattern.sub(" ", rest)
     if lead := language.setting("lead").match(rest):

@@ -19,7 +19,7 @@ from simonides.capture.commands import Kind, read_clause
 from simonides.capture.slots import is_danger, is_for_now, slots_of
 from simonides.core.clock import DAY_MS
 from simonides.core.outcome import EventType
-from simonides.core.policy import SEVERAL, SINGLE, STANDING, folded
+from simonides.core.policy import MANNERS, SEVERAL, SINGLE, STANDING, folded
 from simonides.core.record import Record, Trust, id_text
 from simonides.recall.index import OwnerIndex, analysed
 from simonides.recall.lookup import versions
@@ -303,6 +303,10 @@ def _ends_row(newer: Record, row: MemoryRow, over: Over) -> bool:
         return _is_given_up(row, newer.triple.object.lower())
     if row["category"] in STANDING:
         return any(_lifts(each, older) for each in over.lifts)
+    value = set(analyse(row["content"]))
+    stops = [each for each in over.lifts if _denies(each) and value <= set(analyse(each))]
+    if stops and row["key"] in MANNERS:
+        return True  # "stop answering in German"
     several = row["predicate"] in SEVERAL.values() and row["category"] != DANGER
     if row["key"] not in ENDED_KEYS and not several:
         return False
