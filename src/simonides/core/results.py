@@ -109,7 +109,7 @@ class _Items(tuple[T, ...]):
 class Recall(_Items[Hit]):
     """The hits of one query, best first; a sequence.
 
-    Ties are in the order of the newest ``updated_at``, then of the id.
+    Ties are in the order of what was said last, then of the id.
     """
 
     degraded: tuple[str, ...]

@@ -337,7 +337,7 @@ def candidates(view: View, first: Floats) -> Ints:
 def best_first(
     view: View, order_by: Floats, then_by: Floats, limit: int, among: Bools | None = None
 ) -> Ints:
-    """Return the rows of the greatest values, ties by the newest ``updated_at``, then by id.
+    """Return the rows of the greatest values, ties by what was said last, then by id.
 
     Args:
         view: The rows.
