@@ -29,7 +29,7 @@ def test_every_language_names_the_same_values(language: str) -> None:
         ("Graag in het Frans antwoorden", "language", "French"),
         ("Trata-me sempre por você", "tone", "casual (você)"),
         ("Обращайся ко мне на вы", "tone", "formal (на вы)"),
-        ("以后都说英语吧", "language", "English"),
+        ("以后都说英语吧", "language", "English (英语)"),
         ("もっと詳しく答えてください", "response_style", "long (詳しく)"),
     ],
 )

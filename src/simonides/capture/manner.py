@@ -11,6 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from simonides.capture.wordings import Wordings, languages, loose, plain
+from simonides.text.analyse import is_latin
 from simonides.text.patterns import PatternSet
 
 KEYS = ("language", "response_style", "response_format", "tone", "units")
@@ -57,7 +58,7 @@ def _found(language: Wordings, clause: str, text: str, *, is_rule: bool) -> dict
             if key in found:
                 return {}
             word = clause[slice(*match.span("value"))]
-            same = word.casefold() == name.casefold() or (key == "language" and word.isascii())
+            same = word.casefold() == name.casefold() or (key == "language" and is_latin(word))
             found[key] = name if same else f"{name} ({word})"
             rest = pattern.sub(" ", rest)
     if lead := language.setting("lead").match(rest):
