@@ -139,6 +139,9 @@ CURRENT_OF_ROOT = _SQL["CURRENT_OF_ROOT"]
 TURN_AT = _SQL["TURN_AT"]
 LAST_TURNS = _SQL["LAST_TURNS"]
 
+# What ended by a statement that was said later than a moment.
+ENDED_LATER = f"""{_ROWS} AND category = :category AND ended = 'superseded' AND ended_by IN (
+  SELECT id FROM memories WHERE owner = :owner AND said_at > :at)"""
 ENDED_BY = f"{_ROWS} AND ended_by = :id AND ended = 'superseded'"
 
 KNOWN = _SQL["KNOWN"]

@@ -24,7 +24,7 @@ from simonides.core.record import Record, Trust, id_text
 from simonides.recall.index import OwnerIndex, analysed
 from simonides.recall.lookup import versions
 from simonides.storage import statements
-from simonides.storage.rows import MemoryRow, id_bytes, record_of
+from simonides.storage.rows import MemoryRow, id_bytes, memories, record_of
 from simonides.storage.transaction import Transaction
 from simonides.text.analyse import analyse
 from simonides.text.changes import Cue, cue_of, diets, search, setting
@@ -81,11 +81,15 @@ def note(turn: Turn, row: MemoryRow) -> None:
     _end_facts(turn, row)
     if row["said_at"] < turn.index.latest:
         stated = statements_of(record, is_new=True)
-        found = _related(turn, row, stated, is_newer=True)
-        for new in sorted(found, key=lambda each: each["said_at"]):
+        found = {each["id"]: each for each in _related(turn, row, stated, is_newer=True)}
+        if row["predicate"] in SEVERAL.values():
+            slot = in_slot(tx, row["subject"], row["predicate"])
+            found |= {each["id"]: each for each in slot if each["said_at"] > row["said_at"]}
+        for new in sorted(found.values(), key=lambda each: each["said_at"]):
             newer = record_of(new)
             _compare(tx, newer, record, statements_of(newer, is_new=True))
             if row["category"] == DANGER:
+                _undo_denial(turn, new)
                 _take_back(turn, new)
             _end_facts(turn, new)
 
@@ -188,13 +192,31 @@ def _take_back(turn: Turn, row: MemoryRow) -> None:
         for denial in denials(own):
             every = [each for each in _dangers(turn) if not _is_of(each, row)]
             meant = [each for each in every if not _is_denial(each) and _fits(denial, each)]
-            old = _one([each for each in meant if each["said_at"] <= at], denial)
+            old = [each for each in meant if each["said_at"] <= at]
+            if not denial.terms:  # what ended later could have been meant, too
+                old += [each for each in _ended_later(turn, at) if _fits(denial, each)]
+            old = [each for each in _one(old, denial) if each["known_to"] is None]
             for each in old:
                 _end(turn.tx, each, row)
             is_known = any(each["said_at"] > at for each in meant) or is_danger(own)
-            is_known |= any(each["content"] == clause for each in every)
+            is_known |= any(each["content"] == clause for each in _dangers(turn))
             if old and turn.tx.now < at + DENIED_MS and not is_known:
                 _keep_denial(turn, row, clause)
+
+
+def _undo_denial(turn: Turn, row: MemoryRow) -> None:
+    """Bring back what a row took back without naming it: it may have meant another danger."""
+    said = [denial for _, own in _clauses(row) for denial in denials(own)]
+    if all(denial.terms for denial in said):
+        return
+    for each in _dangers(turn):
+        if _is_denial(each) and _is_of(each, row):
+            turn.tx.end(each, "superseded", EventType.SUPERSEDED, "said_before")
+    params = {"owner": turn.tx.owner, "id": row["id"]}
+    for each in memories(turn.tx.connection, statements.ENDED_BY, **params):
+        last = turn.tx.latest(each["root"])
+        if each["category"] == DANGER and (last is None or last["known_to"] is not None):
+            enter(turn, changed_version(turn.tx, each), EventType.CREATED, "said_before")
 
 
 def _bring_back(turn: Turn, row: MemoryRow) -> None:
@@ -210,6 +232,13 @@ def _bring_back(turn: Turn, row: MemoryRow) -> None:
 def _dangers(turn: Turn) -> list[MemoryRow]:
     found = (in_force(turn.tx, id) for id in _of_categories(turn.index, [DANGER]))
     return [row for row in found if row is not None]
+
+
+def _ended_later(turn: Turn, at: int) -> list[MemoryRow]:
+    """Return the dangers said by a moment that ended by what was said after it."""
+    params = {"owner": turn.tx.owner, "category": DANGER, "at": at}
+    rows = memories(turn.tx.connection, statements.ENDED_LATER, **params)
+    return [row for row in rows if row["said_at"] <= at and not _is_denial(row)]
 
 
 def _of_categories(index: OwnerIndex, names: Iterable[str]) -> list[bytes]:
