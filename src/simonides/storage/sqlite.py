@@ -501,14 +501,20 @@ class Sqlite:
             self._line.leave(waiter)
 
     def before_fork(self) -> None:
-        """Take the turn: SQLite's locks of a running change would block the child for ever."""
-        self._at_fork = self._waiter()
-        if not self._line.holds(self._at_fork.thread):
-            self._line.wait(self._at_fork, CLOSE_WAIT_S)
+        """Take the turn, and those of all readers: SQLite's locks of a running call would block the
+        child for ever.
+        """
+        self._at_fork = [(self._line, self._waiter())]
+        self._at_fork += [(self._readers, self._waiter()) for _ in range(self._width)]
+        held = [line for line, each in self._at_fork if line.holds(each.thread)]
+        for line, waiter in self._at_fork:
+            if line not in held:
+                line.wait(waiter, CLOSE_WAIT_S)
 
     def after_fork_in_parent(self) -> None:
         """Go on."""
-        self._line.leave(self._at_fork)
+        for line, waiter in self._at_fork:
+            line.leave(waiter)
 
     def _check_open(self) -> None:
         if self._closed:

@@ -128,6 +128,7 @@ NOT_EMBEDDED = _SQL["NOT_EMBEDDED"]
 
 BY_ID = f"{_ROWS} AND id = :id"
 HISTORY = f"{_ROWS} AND root = :root ORDER BY version"
+LAST_VERSIONS = f"{_ROWS} AND root = :root ORDER BY version DESC LIMIT :limit"
 BY_KEY = f"{_ROWS} AND key = :key AND known_to IS NULL"
 
 # An id ends in random digits, so its last four bytes name a memory in practice.

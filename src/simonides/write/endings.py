@@ -22,7 +22,6 @@ from simonides.core.outcome import EventType
 from simonides.core.policy import MANNERS, SEVERAL, SINGLE, STANDING, folded
 from simonides.core.record import Record, Trust, id_text
 from simonides.recall.index import OwnerIndex, analysed
-from simonides.recall.lookup import versions
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memories, record_of
 from simonides.storage.transaction import Transaction
@@ -36,6 +35,9 @@ from simonides.write.turn import Turn, changed_version, enter, in_force, in_slot
 
 MOST_COMPARED = 16
 """Most memories with which one is compared, those first that share the rarest words; chosen."""
+
+MOST_VERSIONS = 8
+"""Latest versions of a fact whose values are looked for in what was said; chosen."""
 
 LEAST_RELATED = 1.0
 """Least rarity of the words that two memories share to be compared."""
@@ -69,7 +71,7 @@ def note(turn: Turn, row: MemoryRow) -> None:
     if news:
         words = list(news)
         if row["version"] > 1:  # who says a fact's value, says that those it has replaced are over
-            known = versions(tx.connection, tx.owner, row["root"])
+            known = _last_versions(tx, row["root"])
             words += [Statement(each["content"], record_of(each)) for each in known]
         for old in _related(turn, row, words, is_newer=False):
             _compare(tx, record, record_of(old), news)
@@ -168,13 +170,18 @@ def _keep(tx: Transaction, older: str, newer: str, span: tuple[int, int]) -> Non
 
 def note_taught(tx: Transaction, old: MemoryRow, by: MemoryRow) -> None:
     """Note that the clauses are over which taught a value that another one has replaced."""
-    for each in [*versions(tx.connection, tx.owner, old["root"]), old]:
+    for each in [*_last_versions(tx, old["root"]), old]:
         for parent in record_of(each).parents if each["content"] != by["content"] else ():
             turn = tx.memory(id_bytes(parent))
             clauses = [] if turn is None else statements_of(record_of(turn))
             for said in clauses:
                 if said.text in (each["quote"] or each["content"]).replace("’", "'"):
                     _keep(tx, parent, record_of(by).root, said.span)
+
+
+def _last_versions(tx: Transaction, root: bytes) -> list[MemoryRow]:
+    params = {"owner": tx.owner, "root": root, "limit": MOST_VERSIONS}
+    return memories(tx.connection, statements.LAST_VERSIONS, **params)
 
 
 # -- dangers ---------------------------------------------------------------------------------------
