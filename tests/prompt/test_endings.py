@@ -257,3 +257,19 @@ def test_a_fact_of_the_program_is_ended_by_what_the_user_says_of_its_value(store
     found = lines(store.memory(user="ana").digest("What car do I drive?"))
     assert place(found, "We sold the Skoda.") < place(found, "car = a 2014 Skoda Octavia")
     assert "earlier]" in found[place(found, "car = ")]
+
+
+def test_a_value_that_changes_each_day_fills_no_prompt(store, clock):
+    memory = say(store, clock, *(f"I weigh {80 + n}.5 kilos." for n in range(40)))
+    found = lines(memory.digest("What do I weigh?"))
+    assert "119.5" in found[0]
+    assert len(found) <= 6
+    assert all("earlier" in line for line in found[1:])
+
+
+def test_a_denial_names_its_figure(store):
+    memory = store.memory(user="ana")
+    memory.remember("vitamin 3", key="allergy")
+    memory.remember("vitamin 5", key="allergy")
+    memory.add("I'm not allergic to vitamin 5.")
+    assert "vitamin 3" in str(memory.digest())

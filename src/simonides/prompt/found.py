@@ -164,11 +164,9 @@ def _before(hits: Sequence[Hit], changes: Changes, rules: DigestRules) -> dict[s
     it; and of what is shown anyway all newer ones that are near it or have words of change. "I've
     moved to Monzo" stands before "I bank with Lloyds".
     """
-    before = {
-        id: [newer]
-        for id, newer in changes.newer.items()
-        if newer.sensitivity in rules.sensitivities
-    }
+    ids = {hit.id for hit in hits}
+    last = {id: _last(id, changes.newer, ids) for id in ids & changes.newer.keys()}
+    before = {id: [r] for id, r in last.items() if r.sensitivity in rules.sensitivities}
     for hit in hits:
         for each in (other.record for other in hits if hit.id in changes.sure):
             is_change = cue_of(each.content) >= Cue.CHANGES
@@ -178,6 +176,16 @@ def _before(hits: Sequence[Hit], changes: Changes, rules: DigestRules) -> dict[s
             if is_near and each.said_at > hit.record.said_at:
                 before.setdefault(hit.id, []).append(each)
     return before
+
+
+def _last(id: str, newer: Mapping[str, Record], shown: Set[str]) -> Record:
+    """Return the last of the memories that ended one another, or the first that is shown anyway."""
+    passed = {id}
+    by = newer[id]
+    while by.id not in passed | shown and by.id in newer:
+        passed.add(by.id)
+        by = newer[by.id]
+    return by
 
 
 def _speaker(record: Record) -> tuple[str, str | None]:

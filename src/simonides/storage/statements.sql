@@ -162,10 +162,10 @@ WITH RECURSIVE chain (owner, older, newer, start, stop) AS (
   SELECT owner, older, newer, start, stop FROM endings
   WHERE owner = :owner AND older IN {{IDS}} AND at <= :known_at
   UNION
-  SELECT e.owner, e.older, e.newer, e.start, e.stop FROM endings e
-  JOIN memories m ON m.owner = e.owner AND m.id = e.older AND m.known_to IS NULL
-  JOIN chain c ON c.newer = m.root
-  WHERE e.owner = :owner AND e.at <= :known_at)
+  SELECT e.owner, e.older, e.newer, e.start, e.stop
+  FROM chain c CROSS JOIN memories m CROSS JOIN endings e
+  WHERE c.owner = :owner AND m.owner = :owner AND m.root = c.newer AND m.known_to IS NULL
+    AND e.owner = :owner AND e.older = m.id AND e.at <= :known_at)
 SELECT c.older, c.start, c.stop,
   (SELECT id FROM memories WHERE owner = :owner AND root = c.newer AND known_to IS NULL)
 FROM chain c WHERE c.owner = :owner

@@ -81,7 +81,7 @@ def stated_terms(text: str) -> list[str]:
     """Return the terms of what a statement is about, from its first part that has some."""
     known = _words("beside") | _words("allergy")
     for part in re.split(r"[,(;]| and | so | since | because ", text):
-        if found := [t for t in analyse(part) if t not in known and not t.isdigit()]:
+        if found := [t for t in analyse(part) if t not in known]:
             return found
     return []
 

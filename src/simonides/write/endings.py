@@ -124,7 +124,8 @@ def _related(
     near &= time > time[place] if is_newer else time <= time[place]
     near[place] = False
     found = np.flatnonzero(near)
-    for at in found[np.argsort(-shared[found], kind="stable")][:MOST_COMPARED].tolist():
+    order = np.lexsort((-time[found], -shared[found]))  # of equals the latest
+    for at in found[order][:MOST_COMPARED].tolist():
         other = in_force(tx, index.ids[at])
         if other is not None and other["trust"] == Trust.USER:
             yield other
