@@ -329,3 +329,10 @@ def test_the_newer_memory_stands_before_a_relevant_one_unless_the_prompt_has_it(
     [id] = [each.id for each in ana.list() if each.content == newer]
     again = ana._call(digest, question, shown=[id]).items
     assert not any(newer[:20] in item.line for item in again)
+
+
+def test_a_denial_for_one_purpose_ends_no_danger_of_another(store):
+    store.memory(user="ana").add("I'm allergic to walnuts.")
+    billing = store.memory(user="ana", purpose="billing")
+    billing.add("I'm not allergic to walnuts, the test was wrong.")
+    assert lines(store.memory(user="ana").digest(), "core") == ["I'm allergic to walnuts."]

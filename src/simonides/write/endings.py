@@ -193,21 +193,21 @@ def _take_back(turn: Turn, row: MemoryRow) -> None:
 
     What could mean two of them ends none.
     """
-    if row["parents"] or not _dangers(turn):
+    if row["parents"] or not _dangers(turn, row):
         return  # of a turn and what it teaches, the turn is read
     at = row["said_at"]
     for clause, own in _clauses(row):
         for denial in denials(own):
-            every = [each for each in _dangers(turn) if not _is_of(each, row)]
+            every = [each for each in _dangers(turn, row) if not _is_of(each, row)]
             meant = [each for each in every if not _is_denial(each) and _fits(denial, each)]
             old = [each for each in meant if each["said_at"] <= at]
             if not denial.terms:  # what ended later could have been meant, too
-                old += [each for each in _ended_later(turn, at) if _fits(denial, each)]
+                old += [each for each in _ended_later(turn, row) if _fits(denial, each)]
             old = [each for each in _one(old, denial) if each["known_to"] is None]
             for each in old:
                 _end(turn.tx, each, row)
             is_known = any(each["said_at"] > at for each in meant) or is_danger(own)
-            is_known |= any(each["content"] == clause for each in _dangers(turn))
+            is_known |= any(each["content"] == clause for each in _dangers(turn, row))
             if old and turn.tx.now < at + DENIED_MS and not is_known:
                 _keep_denial(turn, row, clause)
 
@@ -217,7 +217,7 @@ def _undo_denial(turn: Turn, row: MemoryRow) -> None:
     said = [denial for _, own in _clauses(row) for denial in denials(own)]
     if all(denial.terms for denial in said):
         return
-    for each in _dangers(turn):
+    for each in _dangers(turn, row):
         if _is_denial(each) and _is_of(each, row):
             turn.tx.end(each, "superseded", EventType.SUPERSEDED, "said_before")
     params = {"owner": turn.tx.owner, "id": row["id"]}
@@ -231,22 +231,29 @@ def _bring_back(turn: Turn, row: MemoryRow) -> None:
     """End the denials of a danger that a row states again."""
     if row["category"] != DANGER or _is_denial(row):
         return
-    for each in filter(_is_denial, _dangers(turn)):
+    for each in filter(_is_denial, _dangers(turn, row)):
         said = [denial for _, own in _clauses(each) for denial in denials(own)]
         if each["said_at"] <= row["said_at"] and any(_fits(denial, row) for denial in said):
             turn.tx.end(each, "superseded", EventType.SUPERSEDED, "ended_by_user", by=row["id"])
 
 
-def _dangers(turn: Turn) -> list[MemoryRow]:
+def _dangers(turn: Turn, row: MemoryRow) -> list[MemoryRow]:
+    """Return the dangers in force in the place of a row: another purpose or task has its own."""
     found = (in_force(turn.tx, id) for id in _of_categories(turn.index, [DANGER]))
-    return [row for row in found if row is not None]
+    return [each for each in found if each is not None and _in_place(each, row)]
 
 
-def _ended_later(turn: Turn, at: int) -> list[MemoryRow]:
-    """Return the dangers said by a moment that ended by what was said after it."""
+def _in_place(each: MemoryRow, row: MemoryRow) -> bool:
+    return all(each[name] == row[name] for name in ("task", "audience", "purpose"))
+
+
+def _ended_later(turn: Turn, row: MemoryRow) -> list[MemoryRow]:
+    """Return the dangers said before a row that ended by what was said after it."""
+    at = row["said_at"]
     params = {"owner": turn.tx.owner, "category": DANGER, "at": at}
     rows = memories(turn.tx.connection, statements.ENDED_LATER, **params)
-    return [row for row in rows if row["said_at"] <= at and not _is_denial(row)]
+    rows = [each for each in rows if _in_place(each, row)]
+    return [each for each in rows if each["said_at"] <= at and not _is_denial(each)]
 
 
 def _of_categories(index: OwnerIndex, names: Iterable[str]) -> list[bytes]:
