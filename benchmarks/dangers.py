@@ -1,4 +1,4 @@
-"""Whether a danger that was mentioned stands in every prompt, and what only sounds like one does not.
+"""Whether dangers stand in every prompt, and what only sounds like one does not.
 
     python -m benchmarks.dangers [-v] [FILE.yaml]
 
