@@ -2,11 +2,11 @@
 
 import pytest
 
-from simonides.capture.slots import Slot, is_danger, is_for_now, slots_of
+from simonides.capture.slots import Slot, is_for_now, slots_of
 from simonides.capture.wordings import LANGUAGES, load
 from simonides.core.policy import SINGLE, canonical, folded
 
-SLOTS = load("slots.toml")
+SLOTS = load("languages/slots.toml")
 
 
 def _rows(language: str, name: str) -> list[list[str]]:
@@ -23,11 +23,6 @@ NAMES = [
     for language in LANGUAGES
     for row, (_, case, name) in enumerate(_rows(language, "preferred_name"))
 ]
-DANGERS = [
-    pytest.param(case, id=f"{language}-{row}")
-    for language in LANGUAGES
-    for row, (_, case) in enumerate(_rows(language, "danger"))
-]
 
 
 @pytest.mark.parametrize(("key", "case", "value"), CASES)
@@ -38,11 +33,6 @@ def test_each_wording_gives_its_value(key: str, case: str, value: str) -> None:
 @pytest.mark.parametrize(("case", "value"), NAMES)
 def test_call_me_is_read_in_each_language(case: str, value: str) -> None:
     assert Slot("preferred_name", value) in slots_of(case)
-
-
-@pytest.mark.parametrize("case", DANGERS)
-def test_dangers_are_seen(case: str) -> None:
-    assert is_danger(case)
 
 
 @pytest.mark.parametrize(
@@ -68,29 +58,6 @@ def test_dangers_are_seen(case: str) -> None:
 )
 def test_what_is_not_stated_of_the_speaker_gives_nothing(text: str) -> None:
     assert slots_of(text) == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Are you allergic to nuts?",
-        "I'm not allergic to nuts.",
-        "I'm allergic to spreadsheets, haha.",
-        "I was afraid I had diabetes but the test came back clean.",
-        "My friend has asthma but it's mild.",
-        "People with coeliac must avoid wheat.",
-        "The film is about a girl with epilepsy.",
-        "The article covers heart disease.",
-        "She swallowed hard and her heart stopped.",
-        "My energy for this is running on fumes.",
-        "My stomach tightens up.",
-        "I can actually close my eyes for a bit.",
-        "This traffic is going to kill me.",
-        "I nearly died laughing.",
-    ],
-)
-def test_no_danger_is_made_up(text: str) -> None:
-    assert not is_danger(text)
 
 
 def test_keys_have_one_name() -> None:

@@ -371,7 +371,7 @@ def facts(memory):
 def test_the_model_takes_back_what_rules_misread(model, ana, store):
     ana.remember("Oslo", key="location")
     model.then({"items": [], "misread": [0]})
-    report = ana.add("I live in Rome, at least in the game that I play.", wait=True)
+    report = ana.add("I live in Rome, at least my avatar does.", wait=True)
     assert "0 [0] location: Rome" in model.asked[0].prompt
     assert [each.kind for each in report.extracted] == ["undone"]
     assert ana.get("location").content == "Oslo"

@@ -13,7 +13,7 @@ from uuid import UUID
 from simonides.agent import contract, rules
 from simonides.agent.contract import CONCISE_SENTENCES, CONCISE_WORDS, PREFIX, Checks, Stop, must
 from simonides.agent.result import AgentRun, AppliedMemory, Intent, MemoryState
-from simonides.capture.frames import parts_of
+from simonides.capture.segments import parts_of
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, ScopeDenied

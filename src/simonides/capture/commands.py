@@ -57,7 +57,8 @@ class Reading(NamedTuple):
     about: str
 
 
-_SAYS = Reading(Kind.SAYS, "")
+NOTHING = Reading(Kind.SAYS, "")
+"""The reading of a clause that asks for nothing."""
 _QUESTION = re.compile(r"[?？][\"')\s]*$")
 _LAST = re.compile(r"[^\W\d_]+(?=\W*$)")
 _THIS = re.compile(r"(?:it|this|that)\s*[:,–—-]", re.IGNORECASE)
@@ -80,15 +81,15 @@ def read_clause(clause: str, *, goes_on: bool = False, is_ordered: bool = False)
     for language in spoken(text, words):
         reader = _Reader(language, clause, text, words)
         reading = reader.read(goes_on=goes_on and not is_ordered, is_ordered=is_ordered)
-        if reading is not _SAYS:
+        if reading is not NOTHING:
             return reading
-    return _SAYS
+    return NOTHING
 
 
 def is_unreal(clause: str) -> bool:
     """Whether a clause opens fiction, a supposition or somebody else's words."""
     _, text, words = heard(clause)
-    opens = load("slots.toml").matches("unreal", text)
+    opens = load("languages/slots.toml").matches("unreal", text)
     return opens or any(each.find("says", text, words) for each in spoken(text, words))
 
 
@@ -124,7 +125,7 @@ class _Reader:
         if self._has("unsay", self.body):
             return Reading(Kind.UNSAY, "")
         reading = self._wish(goes_on=goes_on, is_ordered=is_ordered)
-        return _SAYS if reading is not _SAYS and self._is_not_meant() else reading
+        return NOTHING if reading is not NOTHING and self._is_not_meant() else reading
 
     def _is_not_meant(self) -> bool:
         """Whether the clause is a question, fiction or somebody else's words."""
@@ -141,7 +142,7 @@ class _Reader:
         rule = self._rule(self.text, self.body, orders=orders, lasts=lasts)
         if not rule and self._has("unclear", self.body):
             return Reading(Kind.UNCLEAR, self.clause)
-        return rule or _SAYS
+        return rule or NOTHING
 
     def _about(self, kind: Kind, found: re.Match[str]) -> Reading:
         start, end = found.span("about") if "about" in found.re.groupindex else (0, 0)

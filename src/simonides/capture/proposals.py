@@ -279,7 +279,7 @@ def _unfit(place: _Place, value: str) -> Iterator[str]:
     near = [*sentences(place.before)[-1:], place.sentence, *clauses(place.sentence)]
     later = {read_clause(each).kind for each in (place.after, *clauses(place.after))}
     refused = {read_clause(each).kind for each in near} & _REFUSES
-    unreal = load("slots.toml").setting("unreal")
+    unreal = load("languages/slots.toml").setting("unreal")
     told = plain(place.before[-MOST_CHARS:]) + head + clause
     quoted = [found[0] for found in _rules().setting("quotation").finditer(sentence)]
     failed = {
@@ -392,7 +392,7 @@ def _denies(text: str) -> bool:
 
 def _adds(name: str, claim: str, scope: str) -> bool:
     """Whether a text has a wording that the claim lacks."""
-    rest = load("slots.toml").setting("own_doubt").sub(" ", scope)
+    rest = load("languages/slots.toml").setting("own_doubt").sub(" ", scope)
     return any(each not in claim.lower() for each in _rules().setting(name).findall(rest.lower()))
 
 

@@ -27,7 +27,7 @@ def slots_of(clause: str) -> list[Slot]:
         clause: At most 400 characters are read. English, and "call me" in ten languages.
     """
     clause, text, words = heard(clause)
-    rules, wished = load("slots.toml"), wishes(clause)
+    rules, wished = load("languages/slots.toml"), wishes(clause)
     if not wished and words.isdisjoint(rules.words) and not any(spoken(text, words)):
         return []
     if wished and any(each.passes(text, words, is_order=True) for each in spoken(text, words)):
@@ -52,8 +52,8 @@ def manner_of(rule: str) -> list[Slot]:
 def fact_fields(clause: str, key: str, value: str) -> dict[str, Any]:
     """Return the fields of a `Draft` for a fact under a key, or in a slot with several values."""
     key = folded(key)
-    binds = key in DANGERS and not value.startswith("eat")
     if key in SEVERAL:
+        binds = not value.startswith("eat") if key == "diet" else key in DANGERS
         triple = ("user", SEVERAL[key], value)
         rank = {"category": "danger", "importance": "critical"} if binds else {}
         return {
@@ -63,18 +63,9 @@ def fact_fields(clause: str, key: str, value: str) -> dict[str, Any]:
     return {"content": value, "key": key, "category": category, "quote": clause}
 
 
-def is_danger(clause: str) -> bool:
-    """Whether a clause states what endangers somebody if it is overlooked: an allergy, a drug."""
-    _, text, words = heard(clause)
-    rules = load("slots.toml")
-    if text.endswith(("?", "？")) or rules.matches("hedge", text) or rules.matches("joke", text):
-        return False
-    return any(each.find("danger", text, words) for each in spoken(text, words))
-
-
 def is_for_now(clause: str) -> bool:
     """Whether a clause says that something holds for a short time only."""
-    rules, (_, whole, words) = load("slots.toml"), heard(clause)
+    rules, (_, whole, words) = load("languages/slots.toml"), heard(clause)
     text = rules.setting("begins").sub("", whole)
     if text != whole:
         words = words_of(text)
@@ -86,7 +77,7 @@ def is_for_now(clause: str) -> bool:
 def was_for_then(clause: str) -> bool:
     """Whether a clause held for one conversation or task only: "just for this recipe"."""
     _, text, _ = heard(clause)
-    return load("slots.toml").matches("for_then", text)
+    return load("languages/slots.toml").matches("for_then", text)
 
 
 def _stated(

@@ -218,6 +218,56 @@ def is_adverbial(part: str) -> bool:
     return False
 
 
+@lru_cache(512)
+def tongue(text: str) -> str:
+    """Return the language of most of the commonest words in a plain text; "" for none or two."""
+    if _UNSPACED.search(text):
+        return "japanese" if _KANA.search(text) else "chinese"
+    found = {name: len(_class("small_words", name).findall(text)) for name in LANGUAGES[:-2]}
+    best, second = sorted(found, key=lambda name: -found[name])[:2]
+    return best if found[best] > found[second] else ""
+
+
+def class_in(name: str, text: str, whole: str = "") -> re.Match[str] | None:
+    """Return the first word of a closed class in a plain text, in its language or in English.
+
+    Args:
+        name: The class, as in the files of the languages.
+        text: Where it is looked for.
+        whole: The text of which this is a part, and which tells the language.
+    """
+    return _class(name, tongue(whole or text)).search(text)
+
+
+def class_at(name: str, text: str) -> re.Match[str] | None:
+    """Return the word of a closed class with which a plain text begins."""
+    return _class(name, tongue(text)).match(text)
+
+
+def class_of(name: str, text: str, whole: str = "") -> Iterator[re.Match[str]]:
+    """Yield every word of a closed class in a plain text; see `class_in`."""
+    return _class(name, tongue(whole or text)).finditer(text)
+
+
+@cache
+def _class(name: str, language: str) -> re.Pattern[str]:
+    """Return the pattern of a class of words: of a language and English, or of all if it is ""."""
+    chosen = LANGUAGES if not language else dict.fromkeys(("english", language))
+    if name == "small_words":
+        chosen = [language]
+    words: dict[bool, list[str]] = {False: [], True: []}
+    for each in chosen:
+        table = languages()[LANGUAGES.index(each)].table
+        if name in table["classes"]:
+            words[table.get("unspaced", False)].append(table["classes"][name])
+    parts = [rf"(?<![\w'])(?:{'|'.join(words[False])})(?!\w)"] if words[False] else []
+    return _compiled("|".join([*parts, *words[True]]) or "(?!)")
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(plain(pattern), re.IGNORECASE)
+
+
 @cache
 def load(file: str) -> Wordings:
     """Return the content of a data file of this package."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simonides.capture.frames import parts_of
 from simonides.capture.messages import read_messages
+from simonides.capture.segments import parts_of
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.record import id_text

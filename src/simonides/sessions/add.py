@@ -23,13 +23,13 @@ from simonides.sessions.end import end_idle
 from simonides.sessions.facts import correct_facts
 from simonides.sessions.model import read_by_model
 from simonides.sessions.obey import obey
-from simonides.sessions.reading import Piece, pieces_of
+from simonides.sessions.reading import UNSURE, Piece, pieces_of
 from simonides.sessions.resent import Mark, known, replaced, undo
 from simonides.storage.rows import id_bytes, record_of
 from simonides.text.analyse import analyse
 from simonides.text.topics import is_session
 from simonides.write.candidate import candidate_of
-from simonides.write.judge import Judgement, judge
+from simonides.write.judge import Commit, Hold, Judgement, judge
 from simonides.write.log import end_job, go_on, next_position
 from simonides.write.remember import decided, decided_alone, vectors_of
 from simonides.write.turn import owner_turn
@@ -227,9 +227,13 @@ def _judged(
     }  # fmt: skip
     turn = Draft(piece.text, position=0, message_id=message.id, **shared)
     facts = [Draft(**{**shared, "role": None, **fields}) for fields in piece.learned]
-    return judge(candidate_of(engine, who, turn)), [
-        judge(candidate_of(engine, who, fact)) for fact in facts
-    ]
+    judged = [judge(candidate_of(engine, who, fact)) for fact in facts]
+    if piece.origin == UNSURE:
+        judged = [
+            Hold(each.candidate, ("unsure_whose",)) if isinstance(each, Commit) else each
+            for each in judged
+        ]
+    return judge(candidate_of(engine, who, turn)), judged
 
 
 def _line(

@@ -7,15 +7,16 @@ inside it; only own words are understood.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from itertools import groupby
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from simonides.capture.clauses import clauses, clauses_of, sentences
-from simonides.capture.commands import Kind, Reading, is_unreal, is_whole, read_clause
-from simonides.capture.frames import parts_of
+from simonides.capture.clauses import clauses, clauses_of
+from simonides.capture.commands import NOTHING, Kind, Reading, is_unreal, is_whole, read_clause
+from simonides.capture.dangers import DANGER, is_danger
 from simonides.capture.messages import Message
-from simonides.capture.slots import fact_fields, is_danger, is_for_now, manner_of, slots_of
+from simonides.capture.moods import Mood, Sense, meant, sense_of, senses
+from simonides.capture.segments import Whose, parts_of
+from simonides.capture.slots import fact_fields, is_for_now, manner_of, slots_of
 from simonides.core.policy import MANNERS, folded
 from simonides.core.record import GAP, Source, is_gap
 from simonides.prompt.lines import TITLE
@@ -30,6 +31,9 @@ MOST_SENTENCES = 40
 CHUNK_CHARS = 15_000
 """Most characters of a turn, so that it fits the policy's limit in any script."""
 
+UNSURE = "unsure"
+"""Origin of a part of a message that may be another's: what it teaches waits for a person."""
+
 _SOURCES = {"assistant": "agent_inferred", "tool": "external"}
 
 
@@ -42,7 +46,7 @@ class Piece:
         role: ``user``, ``assistant`` or ``tool``.
         speaker: Name of who said it.
         source: As in a `Draft`.
-        origin: Name of a tool, or ``quoted``.
+        origin: Name of a tool, ``quoted`` for another's words, or ``unsure``.
         learned: Fields of a `Draft` for each fact, rule or danger in it.
         asks: What it asks of the memory, in order.
         is_cut: Whether the user asked not to keep what stands in it.
@@ -109,18 +113,22 @@ def pieces_of(message: Message, *, me: str | None, source: str | None) -> list[P
         return _plain(message, speaker, "external")
     pieces: list[Piece] = []
     left = MOST_SENTENCES
-    for is_own, group in groupby(parts_of(message.text), key=lambda part: part.is_own):
-        text = "".join(part.text for part in group).strip()
-        if not text:
-            continue
-        for chunk in _chunks(text):
-            if is_own:
-                piece = Piece(chunk, "user", speaker, "user_stated")
-                left -= _understand(piece, left)
-                pieces.append(piece)
-            elif not chunk.startswith(TITLE):  # what a digest showed is not learned again
-                pieces.append(Piece(chunk, "user", None, "external", "quoted"))
+    for part in parts_of(message.text, me or speaker):
+        for chunk in _chunks(part.text.strip()):
+            if part.whose is Whose.OTHER:
+                if not chunk.startswith(TITLE):  # what a digest showed is not learned again
+                    pieces.append(Piece(chunk, "user", None, "external", "quoted"))
+                continue
+            piece = Piece(chunk, "user", speaker, "user_stated")
+            left -= _understand(piece, left)
+            pieces.append(piece if part.whose is Whose.OWN else _unsure(piece, chunk))
     return pieces
+
+
+def _unsure(piece: Piece, text: str) -> Piece:
+    """Return a piece that may be another's: it loses nothing, and what it asks is asked back."""
+    asks = [Reading(Kind.UNCLEAR, text) for ask in piece.asks if ask.kind in _ON_MEMORY]
+    return replace(piece, text=text, is_cut=False, asks=asks[:1], corrections=[], origin=UNSURE)
 
 
 def _plain(message: Message, speaker: str | None, source: str) -> list[Piece]:
@@ -142,34 +150,43 @@ def _understand(piece: Piece, most: int) -> int:
     Returns:
         The number of sentences that were read, at most ``most``.
     """
-    said = sentences(piece.text)[:most] if most else []
-    for before, sentence in zip(["", *said], said, strict=False):
-        whole = read_clause(sentence)
-        parts, readings = clauses(sentence), list[Reading]()
-        for part in parts:
-            orders = bool(readings) and readings[-1].kind in _LASTING
-            readings.append(read_clause(part, goes_on=bool(readings), is_ordered=orders))
-        # "Always ask before you buy and never pay in cash": each order is a safeguard of its own.
-        if whole.kind is Kind.UNSAFE and not all(each.kind in _LASTING for each in readings):
-            parts, readings = [sentence], [whole]
-        if whole.kind in _LASTING and all(each.kind is Kind.SAYS for each in readings):
-            # No part is the rule: "I hate surprises, plan none".
-            _read(piece, sentence, whole, "")
-        for clause, reading, last in zip(parts, readings, [before, *parts], strict=False):
-            if reading.kind in _LASTING and not is_whole(clause):
-                others = [each for each in parts if each != clause]
-                if not is_whole(sentence) or not others or any(map(slots_of, others)):
-                    continue  # the turn holds the fragment
-                clause = sentence
-            _read(piece, clause, reading, last)
-            if is_unreal(clause):
-                break  # so is the rest of the sentence
+    said = senses(piece.text)[:most]
+    before: Sense | None = None
+    for sense in said:
+        _read_sentence(piece, sense, "" if before is None else before.text)
+        _learn_danger(piece, sense, before)
+        before = sense if sense.who != "they" else before
     if piece.is_kept and any(each.kind in _WITHDRAWS and points_back(each) for each in piece.asks):
         piece.drop()
     return len(said)
 
 
+def _read_sentence(piece: Piece, sense: Sense, before: str) -> None:
+    sentence, parts = sense.text, meant(sense)
+    whole = read_clause(sentence) if sense.is_meant else NOTHING
+    readings: list[Reading] = []
+    for part in parts:
+        orders = bool(readings) and readings[-1].kind in _LASTING
+        readings.append(read_clause(part, goes_on=bool(readings), is_ordered=orders))
+    # "Always ask before you buy and never pay in cash": each order is a safeguard of its own.
+    if whole.kind is Kind.UNSAFE and not all(each.kind in _LASTING for each in readings):
+        parts, readings = [sentence], [whole]
+    if whole.kind in _LASTING and all(each.kind is Kind.SAYS for each in readings):
+        # No part is the rule: "I hate surprises, plan none".
+        _read(piece, sentence, whole, "")
+    for clause, reading, last in zip(parts, readings, [before, *parts], strict=False):
+        if reading.kind in _LASTING and not is_whole(clause):
+            others = [each for each in parts if each != clause]
+            if not is_whole(sentence) or not others or any(map(slots_of, others)):
+                continue  # the turn holds the fragment
+            clause = sentence
+        _read(piece, clause, reading, last)
+        if is_unreal(clause):
+            break  # so is the rest of the sentence
+
+
 _LASTING = (Kind.RULE, Kind.PROHIBITION)
+_ON_MEMORY = (Kind.REFUSE, Kind.FORGET, Kind.UNSAY, Kind.UNCLEAR)
 _WITHDRAWS = (Kind.REFUSE, Kind.OFF_RECORD, Kind.FORGET, Kind.UNSAY)
 
 
@@ -211,7 +228,29 @@ def _learn(piece: Piece, clause: str) -> None:
         return
     piece.corrections += [clause] if corrected(clause) else []
     found = [fact_fields(clause, each.key, each.value) for each in slots_of(clause)]
-    found_danger = any(each.get("importance") == "critical" for each in found)
-    if is_danger(clause) and is_whole(clause) and not found_danger:
-        found.append({"content": clause, "category": "danger", "importance": "critical"})
-    piece.learned += found
+    piece.learned += [
+        each
+        for each in found
+        if each["category"] != DANGER or "diet" in each["tags"] or is_danger(clause)
+    ]
+
+
+_STATES = (Mood.STATEMENT, Mood.REPORTED, Mood.UNSURE)
+
+
+def _learn_danger(piece: Piece, sense: Sense, before: Sense | None) -> None:
+    """Learn the clauses of a sentence that state a danger, or all of it if none does by itself."""
+    known = [each for each in piece.learned if each.get("category") == DANGER]
+    if sense.mood not in _STATES or is_for_now(sense.text):
+        return
+    if any(_evidence(each) in sense.text for each in known):
+        return
+    first, *rest = clauses(sense.text) or [sense.text]
+    found = [first] if is_danger(first, before) else []
+    found = [each for each in [*found, *(n for n in rest if is_danger(n, sense))] if is_whole(each)]
+    if not found and is_danger(sense.text, before):
+        found = [sense.text]
+    for clause in found:
+        who = f"{before.who}: " if before is not None and sense_of(clause).who == "they" else ""
+        danger = {"content": f"{who}{clause}", "category": DANGER, "importance": "critical"}
+        piece.learned.append({**danger, "quote": clause} if who else danger)

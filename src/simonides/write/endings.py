@@ -16,7 +16,8 @@ import numpy as np
 
 from simonides.capture.clauses import clauses_of
 from simonides.capture.commands import Kind, read_clause
-from simonides.capture.slots import is_danger, is_for_now, slots_of
+from simonides.capture.dangers import DANGER, is_danger
+from simonides.capture.slots import is_for_now, slots_of
 from simonides.core.clock import DAY_MS
 from simonides.core.outcome import EventType
 from simonides.core.policy import MANNERS, SEVERAL, SINGLE, STANDING, folded
@@ -47,8 +48,6 @@ ENDED_KEYS = ("employer", "role", "location", "relationship", "update_channel", 
 
 LEAST_LIFTED = 0.5
 """Share of the rarity of a rule's words that a clause holds which takes it back; chosen."""
-
-DANGER = "danger"
 
 DENIED_MS = 90 * DAY_MS
 """How long a denial of a danger stands in every prompt."""

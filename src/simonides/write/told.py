@@ -8,8 +8,9 @@ from typing import Any
 
 from simonides.capture.clauses import clauses, sentences
 from simonides.capture.commands import Kind, is_unreal, read_clause
-from simonides.capture.frames import parts_of
-from simonides.capture.slots import fact_fields, is_danger, is_for_now, manner_of, slots_of
+from simonides.capture.dangers import is_danger
+from simonides.capture.segments import parts_of
+from simonides.capture.slots import fact_fields, is_for_now, manner_of, slots_of
 from simonides.capture.wordings import MOST_CHARS, load
 from simonides.core.policy import MANNERS, folded
 from simonides.text.changes import Cue, cue_of, search, setting
@@ -115,8 +116,8 @@ def _read(clause: str) -> dict[str, Any]:
     slots = slots_of(clause) or (manner_of(clause) if kind is Kind.RULE else [])
     critical = {"category": "danger", "importance": "critical"}
     binds = any(critical.items() <= fact_fields(clause, *each).items() for each in slots)
-    is_own = (search("told_own", clause)) and cue_of(clause) is not Cue.ENDS
-    if is_own and (binds or (is_danger(clause) and not search("told_denial", clause))):
+    is_stated = binds or (is_danger(clause) and not search("told_denial", clause))
+    if is_stated and cue_of(clause) is not Cue.ENDS:
         return critical
     if kind is Kind.PROHIBITION or search("told_ban", clause):
         return {"category": "constraint"}

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from simonides.capture.frames import parts_of
+from simonides.capture.segments import Whose, parts_of
 
 
 def own_words(text: str) -> str:
     return "".join(part.text if part.is_own else "[…]" for part in parts_of(text))
 
 
-CASES = yaml.safe_load(Path(__file__).with_name("frames.yaml").read_text("utf-8"))
+CASES = yaml.safe_load(Path(__file__).with_name("segments.yaml").read_text("utf-8"))
 HOSTILE = [
     *(">", ">\n", ">\nx\n", "<a", "<a>", "</a>", "<a><b>", '"', '" ', "“a", "«a»", "`", "```\n"),
     *("\n", "---\n", "From: a\n", "From: a@\n", "Subject:\n", "10:31 a: b\n", "[", "{\n", '{"'),
@@ -56,19 +56,23 @@ def test_foreign_parts_are_told_from_the_users_words(case: str) -> None:
     text, expected = _marked(case)
     parts = parts_of(text)
     assert "".join(part.text for part in parts) == text
-    found = "".join(("o" if part.is_own else "f") * len(part.text) for part in parts)
+    found = [part.whose for part in parts for _ in part.text]
     wrong = [
         char if mark == "o" else char.upper()
-        for char, mark, seen in zip(text, expected, found, strict=True)
-        if mark != seen and char.isalnum()
+        for char, mark, whose in zip(text, expected, found, strict=True)
+        if whose is (Whose.OTHER if mark == "o" else Whose.OWN) and char.isalnum()
     ]
     assert not wrong, "".join(wrong)
 
 
 def test_frames_are_found_whatever_ends_the_lines() -> None:
     text = "You said: I am Otto.\r\n\r\nI am Eve.\r\n> I am Bob.\r\nFrom: a\r\nSubject: b\r\n\r\nHi"
-    found = own_words(text).replace("\r", "")
-    assert found == "You said: […]\n\nI am Eve.\n[…]\n[…]"
+    found = [(part.whose.value, part.text.strip()) for part in parts_of(text) if part.text.strip()]
+    assert found[:4] == [
+        ("own", "You said:"), ("other", "I am Otto."), ("unsure", "I am Eve."),
+        ("other", "> I am Bob."),
+    ]  # fmt: skip
+    assert own_words(text).endswith("[…]")
 
 
 def test_own_words_show_where_something_was_left_out() -> None:

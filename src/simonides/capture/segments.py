@@ -1,0 +1,291 @@
+"""Whose words a user's message holds: the user's own, somebody else's, or unsure.
+
+An application composes messages, too: it puts pages, mails, tickets and results into them. Frames
+of such text are found by their structure, what follows a label by the words of the label, and what
+stands beside foreign text in one message is the user's only where that is evident.
+
+The patterns of frames, in ten languages, are in `segments.toml`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from functools import lru_cache
+from importlib.resources import files
+from itertools import cycle, islice, pairwise
+from typing import NamedTuple
+
+from simonides.capture.wordings import class_at, class_in, plain
+from simonides.text.patterns import spans
+
+MAX_FRAMES = 100
+"""Most frames of one kind in a message; what follows them is foreign too. Chosen: it bounds the
+time, and a message with more of them is pasted."""
+
+MAX_OPENING_CHARS = 1_000
+"""How much of a message is read for signs of who speaks at its beginning; chosen."""
+
+MAX_LABEL_CHARS = 70
+"""A longer text before a colon is no label; chosen."""
+
+_TAG = r"</?[A-Za-z][\w.:-]*(?:\s[^<>]{0,300})?>"
+_STYLES = frozenset("a b i u s br em strong small sub sup code kbd".split())
+"""Tags that a writer puts around own words."""
+
+_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+")
+_SPEAKER = re.compile(
+    r"\s*(?:\[(?![ xX✓✔]\]|(?:file|image|audio|video|document|secret|personal)\b)[^\]\n]{2,60}\]"
+    r"(?!\()[:\s]|<[^<>\n]{1,60}>\s|\([A-Z][\w ]{1,20}\)\s|\*\*[^*\n]{1,60}\*\*\s?:"
+    r"|[A-Za-z]+\[[^\]\n]{1,60}\]\s?:|\d[\d/., :-]{1,30} - [^:\n]{1,40}:)"
+)
+_ROLE = re.compile(
+    r"\s*(?:(?:you are|you're|act as) (?:an?|the)|du bist ein|tu es une?|eres una?|sei una?"
+    r"|você é uma?|jij bent een|ты —|你是|あなたは)\s",
+    re.IGNORECASE,
+)
+_CONTINUED = re.compile(
+    r"\b(?:session|conversation|context)\b.{0,60}\b(?:continued|compacted|summari[sz]ed|ran out)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_STAMP = re.compile(r"\b\d{1,2}:\d\d(?: ?[AP]M)?\b", re.IGNORECASE)
+_SIGNED = re.compile(
+    r"^(?:(?:best|kind|warm) )?(?:regards|greetings|wishes|cheers|sincerely|viele grüße"
+    r"|mit freundlichen|cordialement|saludos|abraços|groeten|с уважением)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_GREETING = re.compile(
+    r"^(?:hi|hello|dear|hey|hallo|liebe[r]?|hola|bonjour|cher|ciao|olá|beste|здравствуйте)"
+    r" [A-ZА-Я]\w+,?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LABEL = re.compile(
+    rf"^[^\S\n]*(?:[#>*-]{{1,6}} )?([^\W\d_][\w ()#&.'/-]{{0,{MAX_LABEL_CHARS}}}?)[^\S\n]?"
+    r"[:：](?!//)",
+    re.MULTILINE,
+)
+_I = re.compile(r"\b(?:i|we)(?:'ve| have| had)?(?: just)? $", re.IGNORECASE)
+_ASKED_ABOVE = re.compile(r"[^\n]*[?？][ \t]*\n(?=\S)")
+_PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
+
+
+class Whose(StrEnum):
+    """Whose words a part of a message is.
+
+    Attributes:
+        OWN: The user typed it.
+        OTHER: It is somebody else's, or an application's.
+        UNSURE: It may be the user's.
+    """
+
+    OWN = "own"
+    OTHER = "other"
+    UNSURE = "unsure"
+
+
+class Part(NamedTuple):
+    """A part of a message.
+
+    Attributes:
+        text: The part as it stands in the message.
+        whose: Whose words these are.
+    """
+
+    text: str
+    whose: Whose
+
+    @property
+    def is_own(self) -> bool:
+        """Whether these are evidently the user's own words."""
+        return self.whose is Whose.OWN
+
+
+def parts_of(text: str, me: str | None = None) -> list[Part]:
+    """Cut a user's message into own, foreign and unsure parts; joined they are the message.
+
+    Time is linear in the text.
+
+    Args:
+        text: The message.
+        me: The user's name; what stands under this name is the user's.
+    """
+    blocks = list(_joined(sorted(_framed(text))))
+    first = min([MAX_OPENING_CHARS, *(start for start, _ in blocks)])
+    opening = plain(_UNSEEN.sub("", text[:first]))
+    if _is_foreign(opening, me):
+        return [Part(text, Whose.OTHER)]
+    edges = [0, *(edge for block in blocks for edge in block), len(text)]
+    parts: list[Part] = []
+    for start, stop, is_own in zip(edges, edges[1:], cycle((True, False))):
+        if is_own:
+            parts += _labelled(text[start:stop])
+        elif stop > start:
+            parts.append(Part(text[start:stop], Whose.OTHER))
+    if _is_talk(plain("".join(part.text for part in parts if part.is_own))):
+        return [Part(text, Whose.OTHER)]
+    stands_apart = any(_stands_apart(text, *block) for block in blocks)
+    return _merged(_beside(parts, is_composed=stands_apart))
+
+
+def _stands_apart(text: str, start: int, stop: int) -> bool:
+    """Whether a frame has lines of its own."""
+    before, after = text[:start].rstrip(" \t")[-1:], text[stop:].lstrip(" \t")[:1]
+    return before in ("", "\n") and after in ("", "\n")
+
+
+def _labelled(text: str) -> Iterator[Part]:
+    """Cut what stands outside of frames into paragraphs; a label speaks for those after it."""
+    whose = Whose.OWN
+    edges = [0, *(found.end() for found in _PARAGRAPH.finditer(text)), len(text)]
+    for start, stop in pairwise(edges):
+        paragraph = text[start:stop]
+        rest = text[start:].rstrip()
+        labels = (each for each in _LABEL.finditer(paragraph) if each.end() < len(rest))
+        label = next((each for each in labels if lead_of(each[1]) is not Whose.OWN), None)
+        if label is not None:
+            follows = lead_of(label[1]) if whose is Whose.OWN else whose
+            cut = label.end() if follows is Whose.OTHER else label.start()
+            yield Part(paragraph[:cut], whose)
+            whose, paragraph = follows, paragraph[cut:]
+        elif whose is Whose.OWN and (found := _ASKED_ABOVE.match(paragraph)):
+            yield Part(found[0], whose)
+            yield Part(paragraph[found.end() :], Whose.UNSURE)
+            continue
+        yield Part(paragraph, whose)
+
+
+def _beside(parts: list[Part], *, is_composed: bool) -> Iterator[Part]:
+    """Make unsure what stands beside a foreign text in a composed message.
+
+    Of paragraphs beside blocks the first is the user's. Where a question or a task is about a text
+    that stands in the message, it may be any other paragraph.
+    """
+    own = [n for n, part in enumerate(parts) if part.is_own and any(map(str.isalnum, part.text))]
+    tasks = [n for n in own if len(parts) > 1 and _is_about_text(plain(parts[n].text))]
+    for number, part in enumerate(parts):
+        is_beside = is_composed and number and own[:1] != [number]
+        if number in own and (is_beside or (tasks and number not in tasks)):
+            part = Part(part.text, Whose.UNSURE)
+        yield part
+
+
+def _is_about_text(text: str) -> bool:
+    """Whether a paragraph is a question or a task about a text that stands beside it."""
+    points = class_in("deictic", text)
+    asks = text.rstrip().endswith(("?", "？")) or class_at("manner_verb", text)
+    return bool(points and (asks or class_in("text_noun", text)))
+
+
+def lead_of(label: str) -> Whose:
+    """Return whose words follow a label, the words before a colon."""
+    text = plain(label)
+    own = class_in("own_lead", text)
+    rest = text[: own.start()] + text[own.end() :] if own else text
+    said = class_in("quote_verb", text)
+    if said and _I.search(text[: said.start()]):
+        return Whose.OWN
+    noun = class_in("text_noun", rest)
+    if said or (noun and noun[0].strip() != text.strip()):
+        return Whose.OTHER
+    return Whose.OWN if own else Whose.UNSURE
+
+
+def _joined(found: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Join spans that overlap or touch."""
+    last: tuple[int, int] | None = None
+    for start, stop in found:
+        if last is not None and start <= last[1]:
+            last = (last[0], max(last[1], stop))
+            continue
+        if last is not None:
+            yield last
+        last = (start, stop)
+    if last is not None:
+        yield last
+
+
+def _merged(parts: Iterable[Part]) -> list[Part]:
+    found: list[Part] = []
+    for part in parts:
+        if not part.text:
+            continue
+        if found and found[-1].whose is part.whose:
+            found[-1] = Part(found[-1].text + part.text, part.whose)
+        else:
+            found.append(part)
+    return found
+
+
+def _is_foreign(text: str, me: str | None) -> bool:
+    """Whether a message opens as what another person or an application says."""
+    speaker = _SPEAKER.match(text)
+    if speaker and not (me and me.casefold() in speaker[0].casefold()):
+        return True
+    return bool(_ROLE.match(text) or _CONTINUED.search(text[:300]))
+
+
+def _is_talk(text: str) -> bool:
+    """Whether a text is a letter, or lines of several speakers."""
+    if _GREETING.search(text) and _SIGNED.search(text):
+        return True
+    lines = text.splitlines() if "\n" in text else []
+    return any((_STAMP.search(line) and len(line) < 40) or _SPEAKER.match(line) for line in lines)
+
+
+def _framed(text: str) -> list[tuple[int, int]]:
+    # The engine is slow where it has to find the borders of a group in a long match. So a pattern
+    # matches the opening only, if the frame ends with its paragraph or with the message.
+    text = text.replace("\r\n", " \n").replace("\n \n", "\n\n\n")  # of the same length
+    framed: list[tuple[int, int]] = []
+    last = ""
+    for until, pattern in _patterns():
+        found = list(islice(spans(pattern, text, group=1), MAX_FRAMES))
+        if until == "endings" != last:
+            framed += _tagged(text, framed)
+        last = until
+        if until == "endings":  # a document does not begin within a frame
+            inside = (each for each in found if not any(a < each[0] < b for a, b in framed))
+            found = list(islice(inside, 1))
+        for start, end in found:
+            paragraph = text.find("\n\n", end) if until == "paragraphs" else -1
+            stop = end if until == "frames" else paragraph if paragraph >= 0 else len(text)
+            framed.append((start, stop))
+        if len(found) == MAX_FRAMES:
+            framed.append((found[-1][1], len(text)))
+    return framed
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> list[tuple[str, str]]:
+    tables = tomllib.loads(files("simonides.capture").joinpath("segments.toml").read_text("utf-8"))
+    words = {name: word.replace("\n", "") for name, word in tables.pop("words").items()}
+    return [
+        (until, f"(?im){_filled(pattern, words)}")
+        for until, patterns in tables.items()
+        for pattern in patterns.values()
+    ]
+
+
+def _filled(pattern: str, words: dict[str, str]) -> str:
+    return re.sub(r"%(\w+)%", lambda found: _filled(words[found[1]], words), pattern)
+
+
+def _tagged(text: str, framed: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the spans from an opening tag to the closing tag of its name, outside of frames."""
+    opened: dict[str, int] = {}
+    inside = bytearray(len(text))
+    for start, end in framed:
+        inside[start:end] = b"\1" * (end - start)
+    tags = list(islice(spans(_TAG, text), 2 * MAX_FRAMES))
+    if len(tags) == 2 * MAX_FRAMES:
+        yield tags[0][0], len(text)
+    for start, end in tags:
+        name = text[start:end].strip("</>").split()[0].lower()
+        if name in _STYLES or inside[start] or text[start - 1 : start] == "`":
+            continue
+        if text[start + 1] != "/":
+            opened.setdefault(name, start)
+        elif name in opened:
+            yield opened.pop(name), end
