@@ -20,7 +20,8 @@ MOST_BETWEEN = 40
 
 _NO = re.compile(
     r"(?:\b(?:not|never|no longer|stopped|quit|finished|off|no|none|without|nicht|kein\w*|pas"
-    r"|jamais|nunca|non|nao|niet|geen|ne|не|нет)|n'?t|free of|negative for)\s(?:[^\s,;]+\s){0,3}$|不|没",
+    r"|jamais|nunca|non|nao|niet|geen|ne|не|нет)|n'?t|free of|negative for)"
+    r"\s(?:[^\s,;]+\s){0,3}$|不|没",
     re.IGNORECASE,
 )
 _NOT_OF_IT = re.compile(
@@ -37,8 +38,6 @@ _OVER = re.compile(
 )
 _HOLDS = re.compile(r"\b(?:since|now|still|i'?m|am|is|are|has|have|takes?)\b", re.IGNORECASE)
 _SPLIT = re.compile(r"[,;]|\b(?:and|but|since|because|so|und|et|y)\b", re.IGNORECASE)
-_IT = re.compile(r"(?:it|this|that)\b", re.IGNORECASE)
-_KATAKANA = frozenset(map(chr, range(0x30A1, 0x30FD)))
 _WHO = re.compile(r"\b(?:who|that|whose)(?:'s)?\b", re.IGNORECASE)
 _ABOUT = re.compile(r"\b(?:about|of|for|at|to|on|how|asked|married|knows?)\b", re.IGNORECASE)
 _FRAGMENT = re.compile(r"\W*(?:[\w-]+ ){0,2}", re.IGNORECASE)
@@ -46,17 +45,25 @@ _ENDS_HERE = re.compile(r"\s*(?:$|[,.;:!(]|here\b|since\b|from\b|with\b|to\b|and
 _OF_ME = re.compile(
     r"\b(?:i|i'm|me|my|our|we|us|him|her|mich|mir|moi|me|mi|мне|меня)\b|我|私", re.IGNORECASE
 )
+_I = re.compile(r"\bi(?:'m|'ve| am| have)\b", re.IGNORECASE)
+_THAT = re.compile(r"(?:it|this|that)\b", re.IGNORECASE)
+_I_REACT = re.compile(
+    r"\b(?:i|we) (?:(?:get|break out in|go into|come out in) \S*\s?)?$", re.IGNORECASE
+)
 _AFFECTS = re.compile(
-    r"\b(?:gives?|makes?|sends?|puts?|lands?|brings?|triggers?|causes?|sets? off|breaks?|get|gets"
-    r"|go|goes|react|reacts|swells?|is|are|could|would|can|will|blows?|knocks?|stops?|cl\w+)\b",
+    r"\b(?:gives?|makes?|sends?|puts?|lands?|brings?|triggers?|causes?|sets? off|breaks?|gets?"
+    r"|goes|reacts?|swells?|is|are|could|would|can|will|blows?|knocks?|stops?|cl\w+)\b",
     re.IGNORECASE,
 )
+_DETERMINED = re.compile(r"(?:this|that|the|it|my|our|these|those|work|laughing)\b", re.IGNORECASE)
 _MEAL = re.compile(
-    r"\s*(?:out|breakfast|lunch|dinner|much|more|anything|before|after|at|with|in|on|there|here|it\b"
-    r"|alone|yet|now|another)\b",
+    r"\s*(?:out|breakfast|lunch|dinner|much|more|anything|before|after|at|with|in|on|there|here"
+    r"|it\b|alone|yet|now|another)\b",
     re.IGNORECASE,
 )
+_EATEN = frozenset("eat drink tolerate digest swallow near around stomach any aged avoid".split())
 _CLINICIAN = re.compile(r"\b(?:doctor|gp|test|allergist|clinic|cardiologist|specialist)\b", re.I)
+_KATAKANA = frozenset(map(chr, range(0x30A1, 0x30FD)))
 
 
 def is_danger(clause: str, before: Sense | None = None) -> bool:
@@ -88,8 +95,10 @@ def _is_of_others(sense: Sense, text: str, before: Sense | None) -> bool:
     if sense.subject is Subject.RELATED and not class_in("kin", sense.who, text):
         return outer is None or not _OF_ME.search(text[outer.end() :])
     if sense.who == "they":
+        if _I.search(text):
+            return False
         if before is None or before.subject is Subject.USER:
-            return before is None or not _IT.match(opened(text))
+            return before is None or not _THAT.match(opened(text))
         return not class_in("kin", before.who)
     if sense.subject is Subject.THING:
         return outer is not None and not _OF_ME.search(text[outer.end() :])
@@ -141,7 +150,9 @@ def _is_household(sense: Sense, near: str, text: str) -> bool:
 def _of_kin(part: str, text: str, *, is_last: bool = False) -> bool:
     """Whether a part names one of the family, or a pet: with "my" before it, or at its start."""
     return any(
-        not part[: each.start()].strip() or class_in("my", part[: each.start()], text)
+        not (front := part[: each.start()]).strip()
+        or class_in("my", front, text)
+        or front.lower().endswith("the ")
         for each in class_of("kin", part, text)
         if not is_last or each.end() == len(part)
     )
@@ -168,21 +179,16 @@ def _is_forbidden(text: str) -> bool:
     return True
 
 
-_EATEN = frozenset("eat drink tolerate digest swallow near around stomach any aged avoid".split())
-
-
 def _reacts(sense: Sense, text: str) -> bool:
     """Whether something makes somebody ill."""
     found = class_in("reaction", text)
     if found is None or _NO.search(text[: found.start()]):
         return False
-    front = text[: found.start()].strip()
-    if sense.subject is Subject.USER and front.lower() in ("i", "we") and found[0].isalpha():
-        return True
+    if sense.subject is Subject.USER:
+        return _I_REACT.search(text[: found.start()]) is not None
     if not _AFFECTS.search(text):
         return False
     whom = _OF_ME.search(text) or _of_kin(text, text)
-    is_generic = sense.subject in (Subject.THING, Subject.NAMED) and not re.match(
-        r"(?:this|that|the|it|my|our|these|those|work|laughing)\b", opened(text), re.IGNORECASE
-    )
-    return bool(whom and (is_generic or sense.subject in (Subject.USER, Subject.RELATED)))
+    is_generic = sense.subject in (Subject.THING, Subject.NAMED)
+    is_generic &= not _DETERMINED.match(opened(text))
+    return bool(whom and (is_generic or sense.subject is Subject.RELATED))

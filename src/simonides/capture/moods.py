@@ -82,6 +82,9 @@ class Sense:
 MOST_JOKING_CHARS = 240
 """In a shorter message a word of joking concerns all sentences; chosen."""
 
+MOST_BEFORE_DOUBT = 30
+"""Characters before a word of doubt that concerns the whole sentence; chosen."""
+
 MOST_TELLING_WORDS = 8
 """A longer sentence that somebody wrote says itself what; chosen."""
 
@@ -157,7 +160,8 @@ _OF_A_STORY = re.compile(
 _SPEAKER = re.compile(r"\b(?:i|we|you)(?:'ve| have| had)?(?: just)? $", re.IGNORECASE)
 _WHAT_IS_SAID = re.compile(r"\b(?:that|me|us|never|i|to|if|whether)\b|[“\"]", re.IGNORECASE)
 _I_WISH = re.compile(
-    r"\b(?:would like you|i(?:'d| would) (?:rather|like|prefer|appreciate))\b", re.I
+    r"\b(?:it would (?:help|be \w+) if|would like you|i(?:'d| would) (?:rather|like|prefer|appreciate))\b",
+    re.I,
 )
 
 
@@ -233,7 +237,8 @@ def _mood(text: str, subject: Subject) -> Mood:
         return Mood.COMMAND
     if class_at("condition", body):
         return Mood.UNREAL
-    if class_in("maybe", text) and not _I_WISH.search(text):
+    doubt = class_in("maybe", text)
+    if doubt and doubt.start() < MOST_BEFORE_DOUBT and not _I_WISH.search(text):
         return Mood.UNSURE
     return Mood.STATEMENT
 

@@ -163,7 +163,11 @@ def _understand(piece: Piece, most: int) -> int:
 
 def _read_sentence(piece: Piece, sense: Sense, before: str) -> None:
     sentence, parts = sense.text, meant(sense)
-    whole = read_clause(sentence) if sense.is_meant else NOTHING
+    whole = read_clause(sentence)
+    if not sense.is_meant:
+        if whole.kind is Kind.UNSAFE:  # it is refused, however it is put
+            piece.asks.append(whole)
+        whole = NOTHING
     readings: list[Reading] = []
     for part in parts:
         orders = bool(readings) and readings[-1].kind in _LASTING
@@ -235,7 +239,7 @@ def _learn(piece: Piece, clause: str) -> None:
     ]
 
 
-_STATES = (Mood.STATEMENT, Mood.REPORTED, Mood.UNSURE)
+_STATES = (Mood.STATEMENT, Mood.COMMAND, Mood.REPORTED, Mood.UNSURE)
 
 
 def _learn_danger(piece: Piece, sense: Sense, before: Sense | None) -> None:
