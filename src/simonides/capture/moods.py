@@ -160,8 +160,9 @@ _OF_A_STORY = re.compile(
 _SPEAKER = re.compile(r"\b(?:i|we|you)(?:'ve| have| had)?(?: just)? $", re.IGNORECASE)
 _WHAT_IS_SAID = re.compile(r"\b(?:that|me|us|never|i|to|if|whether)\b|[“\"]", re.IGNORECASE)
 _I_WISH = re.compile(
-    r"\b(?:it would (?:help|be \w+) if|would like you|i(?:'d| would) (?:rather|like|prefer|appreciate))\b",
-    re.I,
+    r"\b(?:it would (?:help|be \w+) if|would like you"
+    r"|i(?:'d| would) (?:rather|like|prefer|appreciate))\b",
+    re.IGNORECASE,
 )
 
 
