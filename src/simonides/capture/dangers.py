@@ -55,6 +55,7 @@ _AFFECTS = re.compile(
     r"|goes|reacts?|swells?|is|are|could|would|can|will|blows?|knocks?|stops?|cl\w+)\b",
     re.IGNORECASE,
 )
+_COULD_KILL = re.compile(r"\b(?:could|would|might) (?:kill|be (?:fatal|deadly))\b", re.IGNORECASE)
 _DETERMINED = re.compile(r"(?:this|that|the|it|my|our|these|those|work|laughing)\b", re.IGNORECASE)
 _MEAL = re.compile(
     r"\s*(?:out|breakfast|lunch|dinner|much|more|anything|before|after|at|with|in|on|there|here"
@@ -86,7 +87,8 @@ def is_danger(clause: str, before: Sense | None = None) -> bool:
     binds = _takes(text) or _is_forbidden(text)
     if is_real and (_has_condition(sense, text) or (binds and _is_own(sense, text))):
         return True
-    return (is_real or sense.mood is Mood.UNSURE) and _reacts(sense, text)
+    could = sense.mood is Mood.UNSURE and _COULD_KILL.search(text)
+    return bool(is_real or could) and _reacts(sense, text)
 
 
 def _is_of_others(sense: Sense, text: str, before: Sense | None) -> bool:
@@ -116,7 +118,7 @@ def _has_condition(sense: Sense, text: str) -> bool:
     """Whether somebody has what a word of the class names, or the clause is such a fragment."""
     for found in class_of("danger", text):
         front, rest = text[: found.start()], text[found.end() :]
-        if _NO.search(front) or _NOT_OF_IT.match(rest):
+        if _NO.search(front) or _NOT_OF_IT.match(rest) or front[-1:] in ("-", "/"):
             continue
         near = _SPLIT.split(front)[-1]
         if sense.subject in (Subject.USER, Subject.RELATED):
