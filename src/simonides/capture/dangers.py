@@ -25,7 +25,7 @@ _NO = re.compile(
     re.IGNORECASE,
 )
 _NOT_OF_IT = re.compile(
-    r"[- ](?:free|friendly|safe|awareness|charity|research\w*|clinic|ward|patients?|pumps?|nurse"
+    r"[- ](?:free|friendly|safe|awareness|charity|research\w*|clinic|ward|patients?|pumps|nurse"
     r"|women|people|kids|ads?|article|documentary|test|season(?= is)|recipes?|study|app)\b"
     r"| to (?:mondays|mornings|work\b|nonsense|drama|bullshit|people|small talk|stupid\w*|fun\b"
     r"|spreadsheets|commitment|effort|exercise)",
