@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import chain, islice, pairwise
 
-from simonides.capture.wordings import LINKS, is_adverbial
+from simonides.capture.wordings import LINKS, is_adverbial, plain, shape
 from simonides.text.patterns import spans
 
 MAX_SENTENCES = 1_000
@@ -48,49 +48,12 @@ _OFTEN_LAST = frozenset("etc usw no nr núm nº inc ltd co jr sr ca u.a г т.д
 _MONTHS = frozenset("jan feb mär apr mai jun jul aug sep okt nov dez".split())
 """How a month begins after a German day, as in "am 3. Mai"."""
 
-_JOINTS = "and|but|so|because|while|und|aber|weil|y|pero|porque|e|mas|ma|et|mais|en|maar|и|а|но"
-_VERBS = (
-    "is|are|was|were|has|have|had|likes?|loves?|hates?|prefers?|lives?|works?|must|wants?|needs?"
-    "|ist|hat|heißt|wohnt|arbeitet|es|está|tiene|vive|é|tem|mora|est|a|habite|è|ha|heet|woont|heeft"
-)
-_OWNERS = "my|our|the|his|her|their|meine?|mis?|meu|minha|mon|ma|il mio|la mia|mijn"
-_STARTS = (
-    r"(?:(?:i|i'm|im|i've|i'd|i'll|we|we're|we've|it's|you|she|she's|he|he's|they|please|don't"
-    r"|do not|never|always|use|keep|now|ich|wir|er|yo|me|nosotros|eu|nós|je|nous|elle|io|ik|wij"
-    r"|я|мы|он|она|у меня|не)\s+\w|(?:j'|name's\s)\w"
-    rf"|(?:{_OWNERS})\s+(?:[\w'-]+\s+){{1,3}}?(?:{_VERBS})\s"
-    r"|(?:call|reach|contact|address) me\b|(?:answer|reply|respond|write) (?:in|briefly|with)\b"
-    r"|be (?:brief|concise|short)\b)"
-)
-_JOINT = re.compile(
-    rf"[;；]\s*|,?\s{{1,3}}(?:{_JOINTS})\s{{1,3}}(?={_STARTS})|,\s{{1,3}}(?={_STARTS})"
-    r"|\s[-–—]{1,3}\s|[，,](?:但是?|而且|所以|不过)?(?=[我他她])",
-    re.IGNORECASE,
-)
-
 _GOES_ON = LINKS | frozenset(
     "in on at by as is are was were be that when while who which not never always auf in an bei zu"
     " ist sind nicht nie immer en a por es son no nunca siempre à dans sur est sont ne pas jamais"
     " è sono non mai sempre é são não op te aan is zijn niet nooit altijd в на у о не".split()
 )
 """Words after which a line is broken within a sentence."""
-
-_ORDER = re.compile(
-    rf"{_STARTS}|(?:no|not|never|always|please|nie|niemals|immer|bitte|kein\w*|nunca|siempre|jamais"
-    r"|toujours|mai|sempre|nooit|altijd|geen|никогда|всегда|не)\b",
-    re.IGNORECASE,
-)
-_OPENING = re.compile(
-    rf"(?:(?:{_OWNERS}) )?[\w'-]+ (?:and|und|y|e|et|en|и) "
-    r"|(?:(?:oh|no|wait|sorry|oops|hang on|hold on|hi|hey|hello|hiya|hi there|hello there"
-    r"|good (?:morning|evening)|for (?:future|later|your) reference|fyi|for the record"
-    r"|from (?:now|today|this (?:moment|day|point))(?: on(?:wards?)?)?|going forward"
-    r"|from here on(?: out)?|henceforth|in future"
-    r"|as of (?:now|today)|as a rule|in general)\b"
-    r"[,.!: ]*)+",
-    re.IGNORECASE,
-)
-"""What opens a clause and is none: a subject of two, a greeting, words before a correction."""
 
 
 def sentences(text: str) -> list[str]:
@@ -136,14 +99,14 @@ def clauses(sentence: str) -> list[str]:
     """
     if len(sentence) > MAX_CLAUSE_CHARS:
         return [sentence]
-    plain = sentence.replace("’", "'")
-    joints = [match.span() for match in islice(_JOINT.finditer(plain), MAX_CLAUSES - 1)]
-    if joints and _OPENING.fullmatch(plain[: joints[0][1]]):
+    text = plain(sentence)
+    joints = [match.span() for match in islice(shape("joint").finditer(text), MAX_CLAUSES - 1)]
+    if joints and shape("opening").fullmatch(text[: joints[0][1]]):
         del joints[0]
     joints = [
         (start, end)
-        for number, ((start, end), (stop, _)) in enumerate(pairwise([*joints, (len(plain), 0)]))
-        if not (_is_added(plain[end:stop]) or (number == 0 and _is_added(plain[:start])))
+        for number, ((start, end), (stop, _)) in enumerate(pairwise([*joints, (len(text), 0)]))
+        if not (_is_added(text[end:stop]) or (number == 0 and _is_added(text[:start])))
     ]
     edges = [0, *chain.from_iterable(joints), len(sentence)]
     parts = [sentence[a:b].strip() for a, b in zip(edges[::2], edges[1::2], strict=True)]
@@ -168,8 +131,8 @@ def _is_wrapped(text: str, start: int, end: int) -> bool:
     if _BULLET.match(following):
         return False
     if line.split()[-1].lower() in _GOES_ON:
-        return following[:1].islower() or not _ORDER.match(following)
-    return following[:1].islower() and not _ORDER.match(following)
+        return following[:1].islower() or not shape("opens_line").match(following)
+    return following[:1].islower() and not shape("opens_line").match(following)
 
 
 def _goes_on(text: str, start: int, end: int) -> bool:

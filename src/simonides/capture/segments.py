@@ -18,7 +18,7 @@ from importlib.resources import files
 from itertools import cycle, islice, pairwise
 from typing import NamedTuple
 
-from simonides.capture.wordings import class_at, class_in, plain
+from simonides.capture.wordings import class_at, class_in, plain, shape
 from simonides.text.patterns import spans
 
 MAX_FRAMES = 100
@@ -41,26 +41,7 @@ _SPEAKER = re.compile(
     r"(?!\()[:\s]|<[^<>\n]{1,60}>\s|\([A-Z][\w ]{1,20}\)\s|\*\*[^*\n]{1,60}\*\*\s?:"
     r"|[A-Za-z]+\[[^\]\n]{1,60}\]\s?:|\d[\d/., :-]{1,30} - [^:\n]{1,40}:)"
 )
-_ROLE = re.compile(
-    r"\s*(?:(?:you are|you're|act as) (?:an?|the)|du bist ein|tu es une?|eres una?|sei una?"
-    r"|você é uma?|jij bent een|ты —|你是|あなたは)\s",
-    re.IGNORECASE,
-)
-_CONTINUED = re.compile(
-    r"\b(?:session|conversation|context)\b.{0,60}\b(?:continued|compacted|summari[sz]ed|ran out)\b",
-    re.IGNORECASE | re.DOTALL,
-)
 _STAMP = re.compile(r"\b\d{1,2}:\d\d(?: ?[AP]M)?\b", re.IGNORECASE)
-_SIGNED = re.compile(
-    r"^(?:(?:best|kind|warm) )?(?:regards|greetings|wishes|cheers|sincerely|viele grüße"
-    r"|mit freundlichen|cordialement|saludos|abraços|groeten|с уважением)\b",
-    re.IGNORECASE | re.MULTILINE,
-)
-_GREETING = re.compile(
-    r"^(?:hi|hello|dear|hey|hallo|liebe[r]?|hola|bonjour|cher|ciao|olá|beste|здравствуйте)"
-    r" [A-ZА-Я]\w+,?[ \t]*$",
-    re.IGNORECASE | re.MULTILINE,
-)
 _LABEL = re.compile(
     rf"^[^\S\n]*(?:[#>*-]{{1,6}} )?([^\W\d_][\w ()#&.'/-]{{0,{MAX_LABEL_CHARS}}}?)[^\S\n]?"
     r"[:：](?!//)",
@@ -223,12 +204,12 @@ def _is_foreign(text: str, me: str | None) -> bool:
     speaker = _SPEAKER.match(text)
     if speaker and not (me and me.casefold() in speaker[0].casefold()):
         return True
-    return bool(_ROLE.match(text) or _CONTINUED.search(text[:300]))
+    return bool(shape("role").match(text) or shape("continued").search(text[:300]))
 
 
 def _is_talk(text: str) -> bool:
     """Whether a text is a letter, or lines of several speakers."""
-    if _GREETING.search(text) and _SIGNED.search(text):
+    if shape("greeting").search(text) and shape("signed").search(text):
         return True
     lines = text.splitlines() if "\n" in text else []
     return any((_STAMP.search(line) and len(line) < 40) or _SPEAKER.match(line) for line in lines)

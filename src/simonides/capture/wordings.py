@@ -250,6 +250,13 @@ def class_of(name: str, text: str, whole: str = "") -> Iterator[re.Match[str]]:
 
 
 @cache
+def shape(name: str) -> re.Pattern[str]:
+    """Return a pattern of the structure of sentences, for plain texts."""
+    shapes = load("languages/shapes.toml")
+    return shapes.pattern(shapes.table["shapes"][name])
+
+
+@cache
 def _class(name: str, language: str) -> re.Pattern[str]:
     """Return the pattern of a class of words: of a language and English, or of all if it is ""."""
     chosen = LANGUAGES if not language else dict.fromkeys(("english", language))
