@@ -34,6 +34,7 @@ from simonides.core.outcome import Event, Outcome, Outcomes
 from simonides.core.record import Draft, Record
 from simonides.core.results import (
     AddReport,
+    Asked,
     AuditReport,
     Buffer,
     Conversation,
@@ -854,6 +855,19 @@ class AsyncMemory:
             StoreError: If the store could not; nothing was deleted.
         """
         return await self._threads.write(self._blocking.forget, which)
+
+    async def undo(self, outcome: Asked | AddReport | str) -> Outcome:
+        """Bring back what the user has forgotten in words within the last ten minutes.
+
+        Args:
+            outcome: The report of `add`, an answer in it, or its ``undo`` id.
+
+        Raises:
+            InvalidInput: If it has nothing that can be taken back.
+            NotFound: If the time is over.
+            StoreError: If the store could not; nothing came back.
+        """
+        return await self._threads.write(self._blocking.undo, outcome)
 
     def session(self, name: str | None = None) -> AsyncSession:
         """Return the memory bound to one conversation, without I/O.

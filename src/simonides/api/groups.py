@@ -114,7 +114,7 @@ class Privacy(Bound):
         Raises:
             StoreError: If the store could not; nothing was deleted.
         """
-        return self._call(privacy.forget_topic, about)
+        return self._call(privacy.forget_about, about)
 
 
 class Pending(Bound):

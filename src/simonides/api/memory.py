@@ -10,11 +10,20 @@ from simonides.api.call import Bound
 from simonides.api.groups import Audit, Pending, Privacy, Receipts
 from simonides.api.task import Task
 from simonides.api.tools import Tools
-from simonides.change import correct, forget
+from simonides.change import correct, forget, undo
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import Outcome, Outcomes
 from simonides.core.record import Draft, Record, id_text
-from simonides.core.results import AddReport, Conversation, Digest, Explanation, Hit, Page, Recall
+from simonides.core.results import (
+    AddReport,
+    Asked,
+    Conversation,
+    Digest,
+    Explanation,
+    Hit,
+    Page,
+    Recall,
+)
 from simonides.core.scope import in_session
 from simonides.core.validation import text
 from simonides.prompt.core_block import status_of
@@ -360,6 +369,19 @@ class Memory(Bound):
             StoreError: If the store could not; nothing was deleted.
         """
         return self._call(forget.forget, which)
+
+    def undo(self, outcome: Asked | AddReport | str) -> Outcome:
+        """Bring back what the user has forgotten in words within the last ten minutes.
+
+        Args:
+            outcome: The report of `add`, an answer in it, or its ``undo`` id.
+
+        Raises:
+            InvalidInput: If it has nothing that can be taken back.
+            NotFound: If the time is over.
+            StoreError: If the store could not; nothing came back.
+        """
+        return self._call(undo.undo, outcome)
 
     def session(self, name: str | None = None) -> Session:
         """Return the memory bound to one conversation, without I/O.

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from simonides.change import undo
 from simonides.change.forget import Redaction, forget_rows, redact, redacted
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
@@ -125,11 +127,31 @@ def _renew(tx: Transaction, index: OwnerIndex) -> None:
         index.revision += 1
 
 
+class Gone(NamedTuple):
+    """What a request has removed.
+
+    Attributes:
+        number: How many memories.
+        undo: The id under which it can be taken back, or None.
+    """
+
+    number: int
+    undo: str | None = None
+
+
 # -- forgetting a topic ----------------------------------------------------------------------------
 
 
-def forget_topic(engine: Engine, who: Principal, about: str) -> int:
-    """Forget what a topic covers of the user's memories; return how many that changed."""
+def forget_about(engine: Engine, who: Principal, about: str) -> int:
+    """Forget for good what a topic covers of the user's memories; return how many that changed."""
+    gone = forget_topic(engine, who, about)
+    if gone.undo is not None:
+        undo.finish(engine, who.owner, id_bytes(gone.undo))
+    return gone.number
+
+
+def forget_topic(engine: Engine, who: Principal, about: str) -> Gone:
+    """Forget what a topic covers of the user's memories; for ten minutes it can be taken back."""
     topic = _topic(engine, who, about)
     rows = _covered(engine, who, topic)
     turns = [row for row in rows if row["category"] == TURN]
@@ -140,12 +162,12 @@ def forget_topic(engine: Engine, who: Principal, about: str) -> int:
     return _forgotten(engine, who, other, redactions, topic)
 
 
-def forget_session(engine: Engine, who: Principal) -> int:
+def forget_session(engine: Engine, who: Principal) -> Gone:
     """Forget the whole conversation, and what was learned from it."""
     return _forgotten(engine, who, _roots(engine, who, statements.SESSION_ROOTS))
 
 
-def forget_last_said(engine: Engine, who: Principal, count: int) -> int:
+def forget_last_said(engine: Engine, who: Principal, count: int) -> Gone:
     """Forget the last messages of the user in the conversation, with what they taught."""
     roots = _roots(engine, who, statements.LAST_SAID, gap=int(Mark.GAP), limit=count)
     return _forgotten(engine, who, roots)
@@ -164,20 +186,23 @@ def _forgotten(
     roots: Sequence[bytes],
     redactions: Sequence[Redaction] = (),
     topic: Topic | None = None,
-) -> int:
+) -> Gone:
     engine.journal.flush()
-    count = 0
+    count, kept = 0, None
     with owner_turn(engine, who.owner, who.name) as turn:
         tx, done = turn.tx, set[bytes]()
+        tx.gone = []
         for root in roots:
             count += bool(forget_rows(tx, versions(tx.connection, tx.owner, root), done))
         for redaction in redactions:
             count += redact(turn, redaction, done)
         if topic is not None:
             count += queue.forget(tx, lambda text: topic.covers(analyse(text)))
+        if tx.gone:
+            kept = undo.keep(engine, tx, tx.gone)
     if count:
         engine.db.checkpoint()
-    return count
+    return Gone(count, kept)
 
 
 def _topic(engine: Engine, who: Principal, words: str) -> Topic:

@@ -38,7 +38,7 @@ def waiting(engine: Engine, who: Principal) -> list[Waiting]:
     with engine.db.read(who.owner) as connection:
         for entry in queue.entries(connection, who.owner):
             sides = _sides(connection, who, entry)
-            if _may_see(who, entry, sides):
+            if entry.kind != "undo" and _may_see(who, entry, sides):
                 found.append(_shown(entry, sides))
         unread = [part for part in parts(connection, who.owner) if "failed" in part.data]
     return found + [
@@ -71,7 +71,8 @@ def _may_see(who: Principal, entry: queue.Entry, sides: Sequence[Record]) -> boo
 def _shown(entry: queue.Entry, sides: list[Record]) -> Waiting:
     draft = entry.data.get("draft", {})
     return Waiting(
-        id=id_text(entry.id), kind=entry.kind, at=to_datetime(entry.at),
+        id=id_text(entry.id), at=to_datetime(entry.at),
+        kind=entry.kind,  # type: ignore[arg-type]  # a copy for `undo` is not shown
         expires=None if entry.expires is None else to_datetime(entry.expires),
         by=entry.data.get("by", ""), said=entry.data.get("said") or draft.get("content", ""),
         reasons=tuple(entry.data.get("reasons", ())), sides=tuple(sides),
@@ -160,7 +161,7 @@ def _entry(engine: Engine, who: Principal, id: str) -> queue.Entry:
     name, now = text("id", id), engine.clock.now_ms()
     with engine.db.read(who.owner) as connection:
         for entry in queue.entries(connection, who.owner):
-            if name in (id_text(entry.id), id_text(entry.id)[-8:]):
+            if entry.kind != queue.UNDO and name in (id_text(entry.id), id_text(entry.id)[-8:]):
                 if entry.is_over(now) or not _may_see(who, entry, _sides(connection, who, entry)):
                     break
                 # The user may decide what was proposed in its own name; who acts for it may not.

@@ -204,6 +204,15 @@ def forget(
     return parts.memory(context).forget(**parts.given(context))
 
 
+@app.command("undo")
+def undo(
+    context: typer.Context,
+    outcome: Annotated[str, Argument(help="The report of add, an answer in it, or its undo id.")],
+) -> object:
+    """Bring back what the user has forgotten in words within the last ten minutes."""
+    return parts.memory(context).undo(**parts.given(context))
+
+
 @app.command("sessions")
 def sessions(context: typer.Context) -> object:
     """Print the conversations of this principal, that with the latest turn first."""

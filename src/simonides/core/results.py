@@ -226,12 +226,14 @@ class Asked(Value):
         about: Of what it speaks, in the user's words.
         answer: What was done, in a sentence that can be told to the user.
         done: Whether it was done; if not, it waits in `pending`.
+        undo: The id under which it can be taken back for ten minutes, with `Memory.undo`.
     """
 
     kind: str
     about: str
     answer: str
     done: bool = True
+    undo: str | None = None
 
 
 class AddLine(Value):

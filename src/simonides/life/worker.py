@@ -35,6 +35,7 @@ class Worker:
         due: Does some of what time has made due; returns whether more may be.
         looks: Looks again at a held text, by principal, id of the entry, and text.
         embeds: Gives an owner's memories the vectors that they lack.
+        at_close: What closing does, by name.
         begun: Conversations that this program began, by owner and name: the principal of each.
     """
 
@@ -49,6 +50,7 @@ class Worker:
         self.embeds: Callable[[str], object] | None = None
         self.looks: Callable[[Principal, str, str], object] | None = None
         self.begun: dict[tuple[str, str], Principal]
+        self.at_close: dict[str, Job]
         self.after_fork()
 
     def after_fork(self) -> None:
@@ -60,7 +62,7 @@ class Worker:
         self._jobs: dict[str, tuple[Job, bool]] = {}
         self._running: str | None = None
         self._hurries = False
-        self.begun = {}
+        self.begun, self.at_close = {}, {}
         self._thread: threading.Thread | None = None
         self._closed = False
 
@@ -140,6 +142,8 @@ class Worker:
         for name in [name for name, (_, at_close) in list(self._jobs.items()) if at_close]:
             if (taken := self._jobs.pop(name, None)) is not None:  # a late thread may have it
                 taken[0]()
+        for job in list(self.at_close.values()):
+            job()
 
     def _next(self) -> Job | None:
         with self._lock:

@@ -16,6 +16,7 @@ from typing import Any
 from simonides.capture.proposals import supported_summary
 from simonides.change.privacy import unrefused
 from simonides.change.review import judge_held
+from simonides.change.undo import finish as finish_undo
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound, StoreError
 from simonides.core.outcome import EventType
@@ -90,7 +91,8 @@ def end_due(engine: Engine) -> bool:
         due = connection.rows(statements.DUE, {"now": engine.clock.now_ms()})
     for owner, job in due:
         kind, _, id = job.partition(" ")
-        {"end": end_idle, "read": read_idle}[kind](engine, owner, bytes.fromhex(id))
+        does = {"end": end_idle, "read": read_idle, queue.UNDO: finish_undo}[kind]
+        does(engine, owner, bytes.fromhex(id))
     return bool(due)
 
 

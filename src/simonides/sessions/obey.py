@@ -31,17 +31,18 @@ def obey(engine: Engine, who: Principal, reading: Reading, *, cut: bool) -> Aske
         reading: What is asked.
         cut: Whether the message itself is what the user does not want to be kept.
     """
-    about, done = reading.about, True
+    about, done, gone = reading.about, True, privacy.Gone(0)
     match reading.kind:
         case Kind.UNSAFE | Kind.ONE_OFF | Kind.OFF_RECORD:
             answer = ANSWERS[reading.kind]
         case Kind.REFUSE | Kind.FORGET | Kind.UNSAY if points_back(reading) and cut:
             answer = ANSWERS[Kind.OFF_RECORD]
         case Kind.REFUSE | Kind.FORGET | Kind.UNSAY if points_back(reading):
-            count = privacy.forget_last_said(engine, who, how_many(about))
-            answer = _counted(count, "what you said last")
+            gone = privacy.forget_last_said(engine, who, how_many(about))
+            answer = _counted(gone, "what you said last")
         case Kind.REFUSE | Kind.FORGET if is_session(about):
-            answer = _counted(privacy.forget_session(engine, who), "this conversation")
+            gone = privacy.forget_session(engine, who)
+            answer = _counted(gone, "this conversation")
             if reading.kind is Kind.REFUSE:
                 privacy.refuse(engine, who, session=who.conversation)
                 answer = f"{answer} Nothing more of it is kept."
@@ -50,12 +51,13 @@ def obey(engine: Engine, who: Principal, reading: Reading, *, cut: bool) -> Aske
         case Kind.REFUSE if _is_refused(engine, who, about):
             answer = f"Nothing about {about} is kept from now on, and what is known is not used."
         case Kind.FORGET:
-            answer = _counted(privacy.forget_topic(engine, who, about), about)
+            gone = privacy.forget_topic(engine, who, about)
+            answer = _counted(gone, about)
         case _:
             answer, done = "What should be forgotten, or not be kept?", False
     if not done:
         privacy.ask_back(engine, who, about)
-    return Asked(kind=reading.kind.value, about=about, answer=answer, done=done)
+    return Asked(kind=reading.kind.value, about=about, answer=answer, done=done, undo=gone.undo)
 
 
 def _is_refused(engine: Engine, who: Principal, about: str) -> bool:
@@ -66,7 +68,7 @@ def _is_refused(engine: Engine, who: Principal, about: str) -> bool:
     return False
 
 
-def _counted(count: int, about: str) -> str:
-    if not count:
+def _counted(gone: privacy.Gone, about: str) -> str:
+    if not gone.number:
         return f"Nothing is remembered about {about}."
-    return f"Forgotten: {count} {'memory' if count == 1 else 'memories'} about {about}."
+    return f"Forgotten: {gone.number} {'memory' if gone.number == 1 else 'memories'} about {about}."

@@ -68,6 +68,7 @@ class Transaction:
         revision: Length of the chain when the turn began.
         epoch: The owner's epoch; raised by deletion.
         has_tombstones: Whether anything of the owner was forgotten before.
+        gone: Rows that this change deletes, if a list is given to take them.
     """
 
     def __init__(self, engine: Engine, connection: Connection, owner: str, actor: str) -> None:
@@ -85,6 +86,7 @@ class Transaction:
         self._turns: dict[tuple[Any, ...], bytes] = {}
         self._events: list[dict[str, Any]] = []
         self.ended: list[bytes] = []
+        self.gone: list[MemoryRow] | None = None
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -183,6 +185,9 @@ class Transaction:
 
     def delete(self, id: bytes, reason: str = "") -> Event:
         """Delete one version with its vectors; its events stay, with digests nobody can read."""
+        if self.gone is not None and (row := self.memory(id)) is not None:
+            tokens = self.connection.one(statements.TOKENS_OF, {"owner": self.owner, "id": id})
+            self.gone.append({"tokens": None if tokens is None else tokens[0], **row})
         for gone in (statements.FORGET_TOKENS, statements.FORGET_ENDED):
             self.connection.run(gone, {"owner": self.owner, "id": id})
         self.inserted.pop(id, None)

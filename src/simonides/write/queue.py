@@ -22,12 +22,16 @@ from simonides.storage.transaction import Transaction
 _log = logging.getLogger("simonides.write")
 
 
+UNDO = "undo"
+"""The kind of a copy of what was forgotten in words and can still be taken back."""
+
+
 class Entry(NamedTuple):
     """What waits.
 
     Attributes:
         id: Its id.
-        kind: ``contradiction``, ``held`` or ``privacy``.
+        kind: ``contradiction``, ``held``, ``privacy`` or ``undo``.
         at: When it began to wait, in milliseconds.
         expires: When it ends without a decision, or None.
         session: The name of the conversation whose user may support it, or None.
@@ -35,7 +39,7 @@ class Entry(NamedTuple):
     """
 
     id: bytes
-    kind: Literal["contradiction", "held", "privacy"]
+    kind: Literal["contradiction", "held", "privacy", "undo"]
     at: int
     expires: int | None
     session: str | None
@@ -73,7 +77,9 @@ def put(
 def drop_expired(tx: Transaction) -> None:
     """End what nobody has decided in time: contradicting statements both stay."""
     for entry in entries(tx.connection, tx.owner):
-        if entry.is_over(tx.now):
+        if entry.kind == UNDO and entry.is_over(tx.now):
+            tx.remove("pending", entry.id, EventType.FORGOTTEN, "on_request")
+        elif entry.is_over(tx.now):
             _log.warning("a %s expired without a decision: %s", entry.kind, id_text(entry.id))
             tx.remove("pending", entry.id, EventType.EXPIRED, "no_decision")
             for root in sides(entry):

@@ -256,6 +256,13 @@ def bury(tx: Transaction, rows: Iterable[MemoryRow]) -> None:
             tx.add("tombstones", row, EventType.TOMBSTONED)
 
 
+def unbury(tx: Transaction, rows: Iterable[MemoryRow]) -> None:
+    """Take back the tombstones of versions that come back."""
+    for digest in dict.fromkeys(digest for row in rows for digest in _digests(tx, row)):
+        if (found := _tombstone(tx, digest)) is not None:
+            tx.remove("tombstones", found[0], EventType.TOMBSTONE_LIFTED)
+
+
 def lift(tx: Transaction, candidate: Candidate) -> bool:
     """Return whether a candidate may be stored; the user's own words lift what is in their way."""
     allowed = candidate.label.trust in (Trust.USER, Trust.SYSTEM)

@@ -1,0 +1,124 @@
+"""Taking back what a user asked to be forgotten in words, for ten minutes.
+
+What is forgotten leaves every list, index and prompt at once. A copy of the rows waits in the queue
+until it may no longer be taken back; then it is deleted, too.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from simonides.core.clock import DAY_MS, MINUTE_MS
+from simonides.core.engine import Engine
+from simonides.core.errors import InvalidInput, NotFound
+from simonides.core.outcome import EventType, Outcome, OutcomeKind
+from simonides.core.record import id_text
+from simonides.core.results import AddReport, Asked
+from simonides.core.scope import Principal
+from simonides.storage import statements
+from simonides.storage.rows import MemoryRow, id_bytes
+from simonides.storage.transaction import Transaction
+from simonides.write import queue
+from simonides.write.endings import note
+from simonides.write.turn import Turn, enter, owner_turn, unbury, under_key
+
+UNDO_MS = 10 * MINUTE_MS
+"""How long what was forgotten in words can be taken back; chosen."""
+
+
+def keep(engine: Engine, tx: Transaction, rows: list[MemoryRow]) -> str:
+    """Keep a copy of rows that are deleted in this turn; return the id under which it waits."""
+    data = {"rows": [json.dumps(row, default=_as_text, ensure_ascii=False) for row in rows]}
+    event = queue.put(tx, queue.UNDO, data, days=UNDO_MS / DAY_MS)
+    id = id_bytes(event.subject)
+    due = {"owner": tx.owner, "at": tx.now + UNDO_MS, "job": f"{queue.UNDO} {id.hex()}"}
+    tx.connection.run(statements.SET_DUE, due)
+    owner = tx.owner
+    engine.worker.at_close[event.subject] = lambda: finish(engine, owner, id)
+    return event.subject
+
+
+def undo(engine: Engine, who: Principal, outcome: object) -> Outcome:
+    """Bring back what a user has forgotten in words within the last ten minutes.
+
+    Args:
+        engine: The store.
+        who: The user.
+        outcome: The answer to the request, the report that holds it, or its ``undo`` id.
+
+    Raises:
+        InvalidInput: If it is nothing of these.
+        NotFound: If it can no longer be taken back.
+    """
+    ids = _ids(outcome)
+    with owner_turn(engine, who.owner, who.name) as turn:
+        tx = turn.tx
+        waiting = {id_text(each.id): each for each in queue.entries(tx.connection, tx.owner)}
+        events = []
+        for id in ids:
+            entry = waiting.get(id)
+            if entry is None or entry.kind != queue.UNDO or entry.is_over(tx.now):
+                raise NotFound(id)
+            _restore(turn, [json.loads(row, object_hook=_as_bytes) for row in entry.data["rows"]])
+            events.append(tx.remove("pending", entry.id, EventType.REVIEWED, "undone"))
+            engine.worker.at_close.pop(id, None)
+    return Outcome(kind=OutcomeKind.UNDONE, reasons=("undone",), events=tuple(events))
+
+
+def finish(engine: Engine, owner: str, id: bytes) -> None:
+    """Delete the copy of what was forgotten; it cannot be taken back any more."""
+    with owner_turn(engine, owner, "undo") as (tx, _):
+        tx.connection.run(statements.NOT_DUE, {"owner": owner, "job": f"{queue.UNDO} {id.hex()}"})
+        if any(each.id == id for each in queue.entries(tx.connection, owner)):
+            tx.remove("pending", id, EventType.FORGOTTEN, "on_request")
+    engine.worker.at_close.pop(id_text(id), None)
+    engine.db.checkpoint()
+
+
+def _ids(outcome: object) -> list[str]:
+    if isinstance(outcome, str):
+        return [outcome]
+    asked = [outcome] if isinstance(outcome, Asked) else []
+    if isinstance(outcome, AddReport):
+        asked = [each for line in outcome.lines for each in line.asked]
+    ids = [each.undo for each in asked if each.undo is not None]
+    if not ids:
+        raise InvalidInput(
+            "outcome", "has nothing that can be taken back; give what `add` answered"
+        )
+    return ids
+
+
+def _restore(turn: Turn, rows: list[MemoryRow]) -> None:
+    """Put rows back as they were; a version that took the place of one of them goes."""
+    tx = turn.tx
+    unbury(tx, rows)
+    for root in {row["root"] for row in rows}:
+        if (now := tx.latest(root)) is not None:
+            tx.delete(now["id"], "undone")
+    for row in sorted(rows, key=lambda row: (row["said_at"], row["id"])):
+        if row["known_to"] is None and any(
+            each["root"] != row["root"] for each in under_key(turn, row)
+        ):
+            row = {**row, "known_to": tx.now, "ended": "superseded"}  # another value was told since
+        if row["known_to"] is None:
+            enter(turn, row, EventType.CREATED, "undone")
+        else:
+            tx.insert(row, EventType.CREATED, "undone")
+        for parent in json.loads(row["parents"] or "[]"):
+            if (known := tx.memory(id_bytes(parent))) is not None:
+                link = {"owner": tx.owner, "parent_owner": tx.owner, "parent": known["root"]}
+                tx.connection.run(statements.DERIVE, {**link, "child": row["root"]})
+    for row in rows:
+        if row["known_to"] is None and tx.known(row["id"])["known_to"] is None:
+            note(turn, row)
+
+
+def _as_text(value: Any) -> dict[str, str]:
+    return {"bytes": base64.b64encode(value).decode()}
+
+
+def _as_bytes(value: dict[str, Any]) -> Any:
+    return base64.b64decode(value["bytes"]) if value.keys() == {"bytes"} else value

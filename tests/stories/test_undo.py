@@ -1,0 +1,42 @@
+"""What a user forgets in words can be taken back for ten minutes."""
+
+from __future__ import annotations
+
+import pytest
+
+from simonides.core.errors import InvalidInput, NotFound
+
+
+def contents(memory):
+    return sorted(each.content for each in memory.list(limit=100))
+
+
+def test_what_was_forgotten_in_words_comes_back(ana, clock):
+    ana.add("My sister Olga lives in Oslo. I am allergic to nuts.")
+    ana.add("I had surgery in May. I also had a holiday in Rome.")
+    before = contents(ana), str(ana.digest("Where does Olga live?")), ana.profile().text
+    clock.advance(minutes=5)
+    report = ana.add("Forget that I had surgery in May.")
+    assert not any("surgery" in each for each in contents(ana))
+    assert any("holiday in Rome" in each for each in contents(ana))
+    assert ana.undo(report).kind == "undone"
+    after = contents(ana), str(ana.digest("Where does Olga live?")), ana.profile().text
+    assert after == before
+    with pytest.raises(NotFound):
+        ana.undo(report)
+
+
+def test_after_ten_minutes_it_is_gone_for_good(ana, clock, store):
+    ana.add("My sister Olga lives in Oslo.")
+    report = ana.add("Forget everything about Olga.")
+    clock.advance(minutes=11)
+    with pytest.raises(NotFound):
+        ana.undo(report)
+    store.flush()
+    assert not any("Olga" in each for each in contents(ana))
+    assert store.admin(actor="root").verify_audit()
+
+
+def test_an_answer_without_a_deletion_cannot_be_taken_back(ana):
+    with pytest.raises(InvalidInput):
+        ana.undo(ana.add("I like tea."))
