@@ -73,8 +73,8 @@ from simonides.core.clock import Clock
 from simonides.core.outcome import Event, Outcome, Outcomes
 from simonides.core.record import Draft, Record
 from simonides.core.results import (
-    AddReport, Asked, AuditReport, Buffer, Conversation, Digest, Explanation, Hit, Page, Recall, Receipt,
-    Refusal, SessionReport, TaskReport, ToolReply, Verification, Waiting,
+    AddReport, Asked, AuditReport, Buffer, Conversation, Digest, Explanation, Hit, Page, Recall,
+    Receipt, Refusal, SessionReport, TaskReport, ToolReply, Verification, Waiting,
 )  # fmt: skip
 from simonides.core.settings import Settings
 from simonides.govern.rights import Grant
