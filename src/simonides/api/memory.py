@@ -109,6 +109,7 @@ class Memory(Bound):
         at: datetime | str | None = None,
         me: str | None = None,
         source: str | None = None,
+        said: str | None = None,
         wait: bool = False,
     ) -> AddReport:
         """Keep what was said: every turn verbatim, and what must not be missed as facts and rules.
@@ -123,6 +124,9 @@ class Memory(Bound):
                 what was said is the day there. Without a zone it is in the machine's.
             me: The user's name; a user's message under another name is that other person's.
             source: For all messages, for example ``external``; None goes by their roles.
+            said: What the user typed of the last message. The program has put more into it; "" for
+                nothing. Only that teaches and asks, the rest is kept as another's.
+                A message may have it as a field. Without it, what evidently is typed counts.
             wait: Whether the language model, if there is one, reads them before this returns;
                 else it reads them later.
 
@@ -133,7 +137,7 @@ class Memory(Bound):
             InvalidInput: If a message is malformed; it names the message. Nothing was stored.
             StoreError: If the store could not.
         """
-        return self._call(add, messages, at=at, me=me, source=source, wait=wait)
+        return self._call(add, messages, at=at, me=me, source=source, said=said, wait=wait)
 
     def recall(
         self,

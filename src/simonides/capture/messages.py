@@ -33,7 +33,7 @@ _ROLES = {role: role for role in _PLAIN_ROLES} | {
 _KEYS = (
     "role type content parts name id tool_calls function_call tool_call_id call_id tool_use_id"
     " output refusal audio data text function_response inline_data file_data filename title thought"
-    " file response mime_type display_name function"
+    " file response mime_type display_name function said"
 ).split()
 """What is read of an object."""
 
@@ -68,6 +68,7 @@ class Message(NamedTuple):
         id: The caller's id. The second and later messages that one given message becomes have
             ``.1``, ``.2`` … appended.
         origin: Name of the tool, of a tool's result.
+        said: What the user typed of it, where the program knows that; the rest is another's.
         reasons: What was noticed: ``empty``, it has no content; ``replaced_characters``, it held
             half a character or NUL.
     """
@@ -78,6 +79,7 @@ class Message(NamedTuple):
     at: datetime | None = None
     id: str | None = None
     origin: str | None = None
+    said: str | None = None
     reasons: tuple[str, ...] = ()
 
 
@@ -150,6 +152,7 @@ def _read(given: object, at: str, called: dict[str, str]) -> Iterator[Message]:
             at=moment,
             id=f"{id}.{place}" if id and place else id,
             origin=first.origin,
+            said=_typed(fields.get("said"), f"{at}.said") if role == "user" else None,
             reasons=("empty",) if is_empty else reasons,
         )
 
@@ -293,6 +296,12 @@ def _mark(part: Mapping[str, Any], kind: str, at: str) -> str:
     # A name must not end its mark: what follows would read as the user's words.
     plain = _UNSAFE.sub(" ", name)[:MAX_NAME_CHARS].strip() if mark in _NAMED else ""
     return f"[{mark} {plain}]" if plain else f"[{mark}]"
+
+
+def _typed(raw: object, at: str) -> str | None:
+    if raw is not None and not isinstance(raw, str):
+        raise InvalidInput(at, f"must be what the user typed, not {type(raw).__name__}")
+    return raw if raw is None else _repaired(raw, at)[0]
 
 
 def _label(raw: object, at: str) -> str | None:

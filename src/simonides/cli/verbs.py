@@ -31,6 +31,7 @@ def add(
     ] = None,
     me: Annotated[str | None, Option(help="The user's name.")] = None,
     source: Annotated[str | None, Option(help="For all messages, for example external.")] = None,
+    said: Annotated[str | None, Option(help="What the user typed of the last message.")] = None,
     wait: Annotated[
         bool,
         Option(

@@ -75,6 +75,7 @@ def wrap(
     session: str | None = None,
     store: Store | str | os.PathLike[str] | None = None,
     receipts: bool = False,
+    said: Callable[[Any], str | None] | None = None,
 ) -> ClientT:
     """Return a client that remembers; the given one does not change.
 
@@ -104,6 +105,8 @@ def wrap(
         store: With ``user``: an open store; or what `simonides.open` takes, which is closed with
             the client.
         receipts: Whether the receipts of the digests are kept.
+        said: Returns what the user typed of a message of the user, None for nothing: for programs
+            that put pages, mails or instructions into the messages that they send.
 
     Raises:
         InvalidInput: If the client is of another class or wrapped already, the memory is none, or
@@ -126,7 +129,7 @@ def wrap(
     if memory is None:
         opened = store if isinstance(store, Store) else open_store(store)
         memory = opened.memory(user=user, org=org, session=session)
-    chat = _Chat(_blocking(memory), receipts=receipts)
+    chat = _Chat(_blocking(memory), receipts=receipts, said=said)
     twin = copy.copy(client)
     for name in list(vars(twin)):
         if isinstance(getattr(type(twin), name, None), cached_property):
@@ -207,8 +210,10 @@ class _Told(NamedTuple):
 class _Chat:
     """The memory of a client and of its copies."""
 
-    def __init__(self, memory: Memory, *, receipts: bool) -> None:
-        self.memory, self._keeps = memory, receipts
+    def __init__(
+        self, memory: Memory, *, receipts: bool, said: Callable[[Any], str | None] | None
+    ) -> None:
+        self.memory, self._keeps, self._said = memory, receipts, said
         self._last: OrderedDict[str, _Told] = OrderedDict()
         who = memory._who
         self._jobs = f"add {who.owner!r} {who.conversation!r} "
@@ -275,7 +280,9 @@ class _Chat:
         earlier = body.get("previous_response_id") or body.get("conversation")
         key = f"{asked[-1]} {items[asked[-1]]!r}" if asked else str(earlier)
         last = self._last.get(key) if roles[-1:] == ["tool"] else None
-        about = [items[n] for n in asked[-2:]] or (last.about if last is not None else [])
+        about = [self._typed(items[n]) for n in asked[-2:]] or (
+            last.about if last is not None else []
+        )
         found = self._digest(about, items, last)
         text, of = found.text if found else "", None
         if found is not None:
@@ -291,9 +298,16 @@ class _Chat:
             told = _appended(body.get(place), text)
         answered = max((n for n, role in enumerate(roles) if role == "assistant"), default=-1) + 1
         new = [n for n in range(answered, len(roles)) if roles[n] != "system"]
-        said = [_without_digest(items[n]) for n in new]
+        said = [self._typed(_without_digest(items[n])) for n in new]
         sent = body if told is body.get(place) else {**body, place: told}
         return _Request(sent, said, of)
+
+    def _typed(self, item: Any) -> Any:
+        """Return a message with what the user typed of it, where the program says that."""
+        if self._said is None or _role(item) != "user":
+            return item
+        content = _field(item, "content")
+        return {"role": "user", "content": content, "said": self._said(item) or ""}
 
     @_forgiving("the request is sent without a digest")
     def _digest(

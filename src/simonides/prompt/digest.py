@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simonides.capture.messages import read_messages
-from simonides.capture.segments import parts_of
+from simonides.capture.segments import Whose, parts_of
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.record import id_text
@@ -109,10 +109,14 @@ def question_of(about: object) -> str | None:
     """
     if about is None or isinstance(about, str):
         return about
-    said = [message.text for message in read_messages(about) if message.role == "user"]
-    own = ["".join(part.text for part in parts_of(each) if part.is_own).strip() for each in said]
+    asked = [message for message in read_messages(about) if message.role == "user"]
+    own = [_own_words(each.text) if each.said is None else each.said.strip() for each in asked]
     own = [each for each in own if each][-2:]
     return "\n".join(own if own and not query_terms(own[-1]) else own[-1:])[:MAX_QUERY_CHARS]
+
+
+def _own_words(text: str) -> str:
+    return "".join(part.text for part in parts_of(text) if part.whose is not Whose.OTHER).strip()
 
 
 def _is_sum(about: str) -> bool:

@@ -13,6 +13,7 @@ from simonides.capture.messages import Message, read_messages
 from simonides.change import privacy
 from simonides.core.clock import local_time, to_ms, zoned_moment
 from simonides.core.engine import Engine
+from simonides.core.errors import InvalidInput
 from simonides.core.outcome import EventType, Outcome
 from simonides.core.record import Draft, Record, Source
 from simonides.core.results import AddLine, AddReport
@@ -46,6 +47,7 @@ def add(
     at: Any = None,
     me: str | None = None,
     source: str | None = None,
+    said: str | None = None,
     wait: bool = False,
 ) -> AddReport:
     """Keep what was said, and say for each message what became of it.
@@ -57,20 +59,21 @@ def add(
         at: When it was said; a message's own time comes first.
         me: The user's name in the messages.
         source: For all messages, for example ``external``; None goes by their roles.
+        said: What the user typed of the last user's message; None if the program does not know.
         wait: Whether the language model reads them before this returns.
 
     Raises:
         InvalidInput: If a message is malformed; nothing was stored.
         StoreError: If the store could not.
     """
-    said = read_messages(messages)
+    given = _with_said(read_messages(messages), said)
     moment = zoned_moment("at", at)
     if source is not None:
         source = enum_member(Source, "source", source).value
     if me is not None:
         me = text("me", me)
 
-    pieces = [pieces_of(message, me=me, source=source) for message in said]
+    pieces = [pieces_of(message, me=me, source=source) for message in given]
     every = [piece for each in pieces for piece in each]
     correct_facts(engine, who, every)
     _cut_refused(engine, who, every)
@@ -79,7 +82,7 @@ def add(
         piece.drop_echoes(echoes)
     read = [
         Said(m, parts, [_judged(engine, who, m, each, moment) for each in parts], moment)
-        for m, parts in zip(said, pieces, strict=True)
+        for m, parts in zip(given, pieces, strict=True)
     ]
     when = to_ms(read[0].when or local_time(engine.clock, engine.clock.now_ms()))
     resent, edited = known(engine, who, [each.marks() for each in read], when)
@@ -108,6 +111,17 @@ def add(
     if later:
         engine.worker.embed([who.owner])
     return AddReport(lines=tuple(lines), **read_by_model(engine, who, wait=wait))
+
+
+def _with_said(messages: list[Message], said: str | None) -> list[Message]:
+    """Note in the last message of the user what the user typed of it."""
+    if said is None:
+        return messages
+    places = [n for n, message in enumerate(messages) if message.role == "user"]
+    if not places:
+        raise InvalidInput("said", "is about the last message of the user, and there is none")
+    messages[places[-1]] = messages[places[-1]]._replace(said=text("said", said) if said else "")
+    return messages
 
 
 @dataclass(frozen=True)

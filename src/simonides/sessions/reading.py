@@ -15,7 +15,7 @@ from simonides.capture.commands import NOTHING, Kind, Reading, is_unreal, is_who
 from simonides.capture.dangers import DANGER, is_danger
 from simonides.capture.messages import Message
 from simonides.capture.moods import Mood, Sense, meant, sense_of, senses
-from simonides.capture.segments import Whose, parts_of
+from simonides.capture.segments import Part, Whose, parts_of
 from simonides.capture.slots import fact_fields, is_for_now, manner_of, slots_of
 from simonides.core.policy import MANNERS, folded
 from simonides.core.record import GAP, Source, is_gap
@@ -113,7 +113,7 @@ def pieces_of(message: Message, *, me: str | None, source: str | None) -> list[P
         return _plain(message, speaker, "external")
     pieces: list[Piece] = []
     left = MOST_SENTENCES
-    for part in parts_of(message.text, me or speaker):
+    for part in _typed(message) or parts_of(message.text, me or speaker):
         for chunk in _chunks(part.text.strip()):
             if part.whose is Whose.OTHER:
                 if not chunk.startswith(TITLE):  # what a digest showed is not learned again
@@ -123,6 +123,17 @@ def pieces_of(message: Message, *, me: str | None, source: str | None) -> list[P
             left -= _understand(piece, left)
             pieces.append(piece if part.whose is Whose.OWN else _unsure(piece, chunk))
     return pieces
+
+
+def _typed(message: Message) -> list[Part]:
+    """Return the parts of a message of which the program says what the user typed."""
+    if message.said is None:
+        return []
+    before, said, after = message.text, message.said.strip(), ""
+    if said in message.text and said:
+        before, said, after = message.text.partition(said)
+    parts = (Part(before, Whose.OTHER), Part(said, Whose.OWN), Part(after, Whose.OTHER))
+    return [part for part in parts if part.text.strip()]
 
 
 def _unsure(piece: Piece, text: str) -> Piece:
