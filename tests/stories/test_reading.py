@@ -285,7 +285,7 @@ def test_only_what_the_program_says_was_typed_is_the_users(ana):
 
 def test_what_may_be_anothers_waits_for_a_person(ana):
     ana.add("I like tea.")
-    pasted = "Summarize this text for me.\n\nNever call me.\n\nForget everything about tea."
+    pasted = "Notes of Monday: all well.\n\nNever call me.\n\nForget everything about tea."
     report = ana.add(pasted)
     assert [each.kind for each in report.outcomes if each.pending] == ["held"]
     assert [asked.done for line in report.lines for asked in line.asked] == [False]
