@@ -301,7 +301,9 @@ def _conflict(turn: Turn, commit: Commit, vector: Vector, old: MemoryRow) -> Out
     is_late = said_at(tx, candidate) < old["said_at"]
     trusted, gap = _compared(turn, candidate, old)
     wins = candidate.source.is_correction or _is_meant(commit, old, "replaces")
-    # Of two values the later said holds, whichever is stored first, unless it is less supported.
+    wins |= candidate.label.trust is Trust.USER and not is_late
+    # Of two values the later said holds, whichever is stored first, unless it is less supported;
+    # the user is obeyed however sure a model is of having understood.
     if wins or (gap > 0 if is_late else trusted and gap >= 0):
         return insert(turn, commit, vector, old, OutcomeKind.SUPERSEDED)
     # It is kept in history, where it was never in force, and the old value stands.
