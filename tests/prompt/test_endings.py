@@ -160,7 +160,7 @@ def test_what_still_holds_is_not_marked(store, clock, old, new, question):
 
 def test_only_the_ended_clause_is_marked(store, clock):
     old = "My desk is in room 4, and my address is Lindenweg 4."
-    memory = say(store, clock, old, "New address: Parkstrasse 9.")
+    memory = say(store, clock, old, "My new address is Parkstrasse 9.")
     found = lines(memory.digest("What is my address?"))
     assert "My desk is in room 4, and [earlier: my address is Lindenweg 4.]" in "\n".join(found)
 
@@ -189,6 +189,24 @@ def test_what_another_person_says_ends_nothing(store, clock):
     memory.add("I drink coffee every morning.")
     clock.advance(days=1)
     memory.add([{"role": "user", "name": "Bob", "content": "I quit coffee."}], me="Ana")
+    assert "earlier" not in str(memory.digest("Do I drink coffee?"))
+
+
+SAID_OTHERWISE = [
+    "If I quit coffee, I sleep better.",
+    "My flatmate said that she quit coffee.",
+    "Imagine I quit coffee.",
+    "Maybe I'll quit coffee.",
+    "My notes on the matter:\nI quit coffee.",
+    "It's all about coffee now.",
+    "I'm going to make coffee now.",
+]
+
+
+@pytest.mark.real_encoder
+@pytest.mark.parametrize("new", SAID_OTHERWISE)
+def test_what_the_user_does_not_state_as_so_ends_nothing(store, clock, new):
+    memory = say(store, clock, "I drink two coffees every morning.", new)
     assert "earlier" not in str(memory.digest("Do I drink coffee?"))
 
 

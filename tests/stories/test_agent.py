@@ -145,6 +145,27 @@ def test_a_repeated_message_refreshes_what_is_known(store, ana):
     assert (again["written"], set(again["refreshed"])) == ((), KEYS)
 
 
+@pytest.mark.parametrize("confidence", [0.1, 0.9])
+def test_the_users_newer_words_replace_a_value_however_sure_the_model_is(store, ana, confidence):
+    first = {"items": [{"key": "language", "value": "English", "confidence": 1}]}
+    then = {"items": [{"key": "language", "value": "German", "confidence": confidence}]}
+    agent = store.agent(ana, model=ScriptedModel(first, then))
+    agent.run("Write in English.")
+    run = agent.run("Write in German from now on.")
+    assert run.trace[0]["written"] == run.history[0]["written_keys"] == ("language",)
+    assert ana.get("language").content == "German"
+
+
+def test_a_refused_change_is_not_called_refreshed(store, ana):
+    ana.remember("English", key="language")
+    said = {"items": [{"key": "language", "value": "German", "confidence": 0.9}]}
+    run = store.agent(ana, model=ScriptedModel(said)).run("Write as I like it.")
+    assert run.history[0]["refreshed_keys"] == ()
+    reason = {"key": "language", "scope": "user", "reason": "better_supported"}
+    assert run.blocked == run.history[0]["blocked"] == (reason,)
+    assert ana.get("language").content == "English"
+
+
 def test_a_value_that_the_user_did_not_say_is_inferred(store, ana):
     said = {"items": [{"key": "language", "value": "German"}, {"key": "theme", "value": "dark"}]}
     agent = store.agent(ana, model=ScriptedModel(said))

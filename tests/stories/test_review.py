@@ -68,6 +68,24 @@ def test_who_proposed_it_cannot_decide(ana, browser, waiting):
     assert in_force(ana) == {OSLO: "review", BERGEN: "review"}
 
 
+def test_who_proposed_it_cannot_decide_under_another_handle(store, waiting):
+    others = [{"agent": "mailer"}, {"agent": "browser", "actor": "eve"}]
+    for handle in others:
+        memory = store.memory(user="ana", org="acme", **handle)
+        for decide in (memory.pending.approve, memory.pending.reject):
+            with pytest.raises(simonides.ScopeDenied, match="proposed"):
+                decide(waiting.id)
+
+
+def test_a_proposer_cannot_decide_without_the_agent_it_proposed_by(store, ana):
+    bob = store.memory(user="ana", org="acme", agent="browser", actor="bob")
+    bob.remember(Draft(NOTE, source="external"))
+    [entry] = ana.pending.list()
+    with pytest.raises(simonides.ScopeDenied, match="proposed"):
+        store.memory(user="ana", org="acme", actor="bob").pending.approve(entry.id)
+    assert store.memory(user="ana", org="acme", actor="carol").pending.approve(entry.id)
+
+
 def test_another_user_sees_and_decides_nothing(ben, waiting):
     assert ben.pending.list() == []
     with pytest.raises(simonides.NotFound):
@@ -108,6 +126,35 @@ def test_the_clearly_surer_statement_holds_without_a_question(ana):
 def test_two_statements_of_the_user_are_no_case_for_review(ana):
     ana.remember(OSLO)
     assert ana.remember(BERGEN).kind == "created"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Ana likes Velox shoes", "Ana dislikes Velox shoes"),
+        ("User prefers window seats", "User hates window seats"),
+        ("I hate olives", "I love olives"),
+        ("The office has a gym", "The office has no gym"),
+    ],
+)
+def test_of_two_statements_of_the_user_that_deny_each_other_the_later_holds(ana, old, new):
+    ana.remember(old)
+    assert ana.remember(new).kind == "superseded"
+    assert in_force(ana) == {new: "active"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("My sister likes olives", "My brother dislikes olives"),
+        ("I like green tea", "I dislike black tea"),
+        ("Ana likes Velox shoes", "Ana likes Velox shoes and boots"),
+    ],
+)
+def test_statements_of_two_things_stay_both(ana, old, new):
+    ana.remember(old)
+    ana.remember(new)
+    assert in_force(ana).keys() == {old, new}
 
 
 def test_said_again_by_another_source_a_side_stays_in_review(ana, waiting):

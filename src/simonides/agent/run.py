@@ -63,7 +63,7 @@ _CONTRACTS = {
 
 _TRACED = {"capture": "capture_store", "retrieve_plan": "retrieve"}
 _STORED = dict.fromkeys(("created", "superseded", "coexists", "review"), "written")
-_STORED |= dict.fromkeys(("refreshed", "bumped", "touched"), "refreshed")
+_STORED |= dict.fromkeys(("refreshed", "bumped"), "refreshed")
 
 
 def run(

@@ -126,6 +126,11 @@ def meant(sense: Sense) -> list[str]:
     return [part for part in clauses(sense.text) if sense_of(part).is_meant]
 
 
+def own_clauses(text: str) -> list[str]:
+    """Return the clauses of a text that its speaker states or orders; no questions, no stories."""
+    return [part for sense in senses(text) for part in meant(sense)]
+
+
 def _with_mood(sense: Sense, mood: Mood) -> Sense:
     return replace(sense, mood=mood)
 

@@ -164,12 +164,20 @@ def _entry(engine: Engine, who: Principal, id: str) -> queue.Entry:
             if entry.kind != queue.UNDO and name in (id_text(entry.id), id_text(entry.id)[-8:]):
                 if entry.is_over(now) or not _may_see(who, entry, _sides(connection, who, entry)):
                     break
-                # The user may decide what was proposed in its own name; who acts for it may not.
-                if entry.data.get("by") == who.name != who.home.path:
+                if _proposed(who, entry.data.get("by", "")):
                     problem = "who proposed it cannot decide it; a person does"
                     raise ScopeDenied(who.home.path, "decide", problem)
                 return entry
     raise NotFound(name)
+
+
+def _proposed(who: Principal, by: str) -> bool:
+    """Whether somebody acts for the user who has proposed an entry, or another agent has.
+
+    The user may decide what was proposed in its own name.
+    """
+    is_other = by not in ("", who.home.path)
+    return is_other and (who.agent is not None or by.split(" ")[0] == who.actor)
 
 
 def _decided(

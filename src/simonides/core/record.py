@@ -199,6 +199,10 @@ def _sorted(names: object) -> object:
     return names
 
 
+def _in_one_line(name: object) -> object:
+    return " ".join(name.split()) if isinstance(name, str) else name
+
+
 def _member_of(kind: type[StrEnum]) -> AfterValidator:
     return AfterValidator(lambda raw: enum_member(kind, "value", raw))
 
@@ -213,6 +217,8 @@ IdName = Annotated[str, AfterValidator(lambda raw: checked_id("value", raw))]
 Ids = Annotated[tuple[IdName, ...], BeforeValidator(_sorted), Field(max_length=256)]
 Moments = Annotated[datetime | None, Moment]
 Parts = Annotated[Name, Field(max_length=1_000)]
+# It heads a line of a prompt.
+Line = Annotated[Name, BeforeValidator(_in_one_line)]
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -250,7 +256,7 @@ class Draft:
         purpose: What it was given for; None takes the principal's.
         parents: Ids of the memories that it was derived from.
         depends_on: Files, commits, URLs or memories that it rests on.
-        origin: URL of a page, or name of a document or tool.
+        origin: URL of a page, or name of a document or tool, in one line.
 
     Raises:
         InvalidInput: If a field is unknown or its value is not storable; it names the field.
@@ -286,7 +292,7 @@ class Draft:
     purpose: IdName | None = None
     parents: Names = ()
     depends_on: Names = ()
-    origin: Annotated[Name, Field(max_length=2_048)] | None = None
+    origin: Annotated[Line, Field(max_length=2_048)] | None = None
 
 
 DRAFT_FIELDS = tuple(Draft.__dataclass_fields__)

@@ -28,10 +28,11 @@ def contradict(one: str, other: str) -> bool:
     """Whether two statements cannot both be true."""
     if one.rstrip().endswith("?") or other.rstrip().endswith("?"):
         return False
-    return _deny_each_other(one, other) or _give_other_values(one, other)
+    return deny_each_other(one, other) or _give_other_values(one, other)
 
 
-def _deny_each_other(one: str, other: str) -> bool:
+def deny_each_other(one: str, other: str) -> bool:
+    """Whether two statements differ in nothing but a negation or an opposite."""
     (mine, my_sign), (theirs, their_sign) = _signed(one), _signed(other)
     return len(mine) > 1 and mine == theirs and my_sign != their_sign
 

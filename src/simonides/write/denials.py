@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
-from simonides.capture.commands import Kind, is_unreal, read_clause
+from simonides.capture.commands import Kind, read_clause
+from simonides.capture.moods import sense_of
 from simonides.capture.slots import is_for_now
 from simonides.capture.wordings import MOST_CHARS
 from simonides.text.analyse import analyse
@@ -54,11 +55,10 @@ class Denial(NamedTuple):
 
 
 def denials(clause: str) -> Iterator[Denial]:
-    """Yield what a clause of the user's own words denies; questions and fiction deny nothing."""
+    """Yield what a clause that states something in the user's own words denies."""
     text = re.sub(table()["finds"], "", clause[:MOST_CHARS].replace("’", "'"))
-    if text.rstrip().endswith("?") or is_unreal(text) or is_for_now(text):
-        return
-    if read_clause(text).kind is not Kind.SAYS:
+    is_own = sense_of(text).is_meant and read_clause(text).kind is Kind.SAYS
+    if not is_own or is_for_now(text):
         return
     for name in _PATTERNS:
         for found in _pattern(name).finditer(text):

@@ -14,9 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simonides.capture.clauses import clauses_of
+from simonides.capture.clauses import clauses, clauses_of
 from simonides.capture.commands import Kind, read_clause
 from simonides.capture.dangers import DANGER, is_danger
+from simonides.capture.moods import Mood, meant, own_clauses, sense_of, senses
+from simonides.capture.segments import Whose
 from simonides.capture.slots import is_for_now, slots_of
 from simonides.core.clock import DAY_MS
 from simonides.core.outcome import EventType
@@ -173,8 +175,8 @@ def note_taught(tx: Transaction, old: MemoryRow, by: MemoryRow) -> None:
     for each in [*_last_versions(tx, old["root"]), old]:
         for parent in record_of(each).parents if each["content"] != by["content"] else ():
             turn = tx.memory(id_bytes(parent))
-            clauses = [] if turn is None else statements_of(record_of(turn))
-            for said in clauses:
+            stated = [] if turn is None else statements_of(record_of(turn))
+            for said in stated:
                 if said.text in (each["quote"] or each["content"]).replace("’", "'"):
                     _keep(tx, parent, record_of(by).root, said.span)
 
@@ -195,7 +197,7 @@ def _take_back(turn: Turn, row: MemoryRow) -> None:
     if row["parents"] or not _dangers(turn, row):
         return  # of a turn and what it teaches, the turn is read
     at = row["said_at"]
-    for clause, own in _clauses(row):
+    for clause, own in _clauses(row, said=_own(row)):
         for denial in denials(own):
             every = [each for each in _dangers(turn, row) if not _is_of(each, row)]
             meant = [each for each in every if not _is_denial(each) and _fits(denial, each)]
@@ -213,7 +215,7 @@ def _take_back(turn: Turn, row: MemoryRow) -> None:
 
 def _undo_denial(turn: Turn, row: MemoryRow) -> None:
     """Bring back what a row took back without naming it: it may have meant another danger."""
-    said = [denial for _, own in _clauses(row) for denial in denials(own)]
+    said = [denial for _, own in _clauses(row, said=_own(row)) for denial in denials(own)]
     if all(denial.terms for denial in said):
         return
     for each in _dangers(turn, row):
@@ -259,13 +261,22 @@ def _of_categories(index: OwnerIndex, names: Iterable[str]) -> list[bytes]:
     return [index.ids[at] for at in np.flatnonzero(index.of_categories(names)).tolist()]
 
 
-def _clauses(row: MemoryRow) -> list[tuple[str, str]]:
-    """Return the clauses of a row, each also in the user's own words."""
-    said = clauses_of(row["content"])[:MOST_CLAUSES]
+def _clauses(row: MemoryRow, said: Sequence[str] | None = None) -> list[tuple[str, str]]:
+    """Return the clauses of a row, or some of them, each also in the user's own words."""
+    said = clauses_of(row["content"])[:MOST_CLAUSES] if said is None else said
     if row["position"] is not None:
         return [(each, each) for each in said]
     name = record_of(row).scope.user
     return [(each, own_words(each, name)) for each in said]
+
+
+def _own(row: MemoryRow) -> list[str]:
+    """Return the clauses of a row that the user evidently states, or says who has found out."""
+    found: list[str] = []
+    for sense in senses(row["content"]) if row["origin"] != Whose.UNSURE else ():
+        is_report = sense_of(sense.text).mood is sense.mood is Mood.REPORTED
+        found += clauses(sense.text) if is_report else meant(sense)
+    return found[:MOST_CLAUSES]
 
 
 def _fits(denial: Denial, row: MemoryRow) -> bool:
@@ -368,9 +379,9 @@ class Over(NamedTuple):
 
 
 def _over(record: Record) -> Over:
-    if record.position is None:
+    if record.position is None or record.origin == Whose.UNSURE:
         return Over([], [])
-    said = clauses_of(record.content)
+    said = own_clauses(record.content)
     over = [each for each in said if cue_of(each) is Cue.ENDS and search("ends_own", each)]
     over = [e for e in over if not is_for_now(e) and read_clause(e).kind is Kind.SAYS]
     return Over(over, [each for each in said if search("lifts", each)])

@@ -6,7 +6,8 @@
 4. Nearly the same meaning (cosine).
 
 What passes may still contradict a statement of another source. The clearly surer one holds; else
-both stay, marked, and a person decides.
+both stay, marked, and a person decides. Of two statements of one source that a program gave, and
+that deny each other, the later said holds.
 
 Where a model says that a candidate repeats a known statement, or replaces it, that counts like the
 same key; figures, names, dangers and rules are not its to merge.
@@ -24,12 +25,13 @@ from typing import Any
 
 import numpy as np
 
+from simonides.capture.wordings import class_in
 from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.errors import QuotaExceeded
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
 from simonides.core.policy import SEVERAL, STANDING, Eviction
 from simonides.core.record import Importance, Kind, Status, Trust, id_text
-from simonides.hygiene.contradiction import contradict, names_in
+from simonides.hygiene.contradiction import contradict, deny_each_other, names_in
 from simonides.recall.index import KINDS, Floats, Ints, OwnerIndex
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, batched, record_of
@@ -98,7 +100,8 @@ def store(turn: Turn, commit: Commit, vector: Vector) -> Outcome:
         return refused(turn.tx, Drop(candidate, ("no_news",), blocked=False))
     against = _contradicted(turn, commit)
     if against is not None:
-        return _against(turn, commit, vector, against)
+        is_same = against["source"] == candidate.source
+        return (_conflict if is_same else _against)(turn, commit, vector, against)
     is_beside = multi_valued or commit.relation == "beside"
     kind = OutcomeKind.COEXISTS if is_beside else OutcomeKind.CREATED
     return insert(turn, commit, vector, None, kind)
@@ -226,16 +229,32 @@ def _alike(turn: Turn, commit: Commit, most: int, least: float) -> Iterator[Memo
 
 
 def _contradicted(turn: Turn, commit: Commit) -> MemoryRow | None:
-    """Return a statement of another source that cannot be true beside a newcomer."""
+    """Return a statement that cannot be true beside a newcomer."""
     candidate, source = commit.candidate, commit.candidate.source
     named = candidate.key is not None or candidate.triple is not None
-    if named or turn.index.sources <= {source.value}:
+    is_told = not candidate.parents and candidate.category not in STANDING
+    if named or not (is_told or turn.index.sources - {source.value}):
         return None
     for found in _alike(turn, commit, MOST_CONTRADICTED, LEAST_ALIKE):
-        is_other = found["source"] != source and found["subject"] is None
-        if is_other and contradict(candidate.content, found["content"]):
+        mine, theirs = candidate.content, found["content"]
+        if found["subject"] is not None:
+            continue
+        if found["source"] != source:
+            is_against = contradict(mine, theirs)
+        else:
+            both_told = is_told and found["parents"] is None and found["category"] not in STANDING
+            is_against = both_told and deny_each_other(_felt(mine), _felt(theirs))
+        if is_against:
             return found
     return None
+
+
+def _felt(text: str) -> str:
+    """Return a text with one word for each liking, and one for each dislike."""
+    for name in ("dislike", "like"):
+        if found := class_in(name, text):
+            return f"{text[: found.start()]} {name} {text[found.end() :]}"
+    return text
 
 
 # -- what becomes of it ----------------------------------------------------------------------------
@@ -301,7 +320,9 @@ def _conflict(turn: Turn, commit: Commit, vector: Vector, old: MemoryRow) -> Out
     is_late = said_at(tx, candidate) < old["said_at"]
     trusted, gap = _compared(turn, candidate, old)
     wins = candidate.source.is_correction or _is_meant(commit, old, "replaces")
-    # Of two values the later said holds, whichever is stored first, unless it is less supported.
+    wins |= candidate.label.trust is Trust.USER and not is_late
+    # Of two values the later said holds, whichever is stored first, unless it is less supported;
+    # the user is obeyed however sure a model is of having understood.
     if wins or (gap > 0 if is_late else trusted and gap >= 0):
         return insert(turn, commit, vector, old, OutcomeKind.SUPERSEDED)
     # It is kept in history, where it was never in force, and the old value stands.

@@ -10,9 +10,9 @@ from typing import Any
 
 from simonides.core.clock import in_steps
 from simonides.core.engine import Engine
-from simonides.core.errors import IdempotencyMismatch, InvalidInput, QuotaExceeded
+from simonides.core.errors import IdempotencyMismatch, InvalidInput, QuotaExceeded, ScopeDenied
 from simonides.core.outcome import Outcome, OutcomeKind, Outcomes
-from simonides.core.record import Draft
+from simonides.core.record import Draft, Source, Trust
 from simonides.core.scope import Principal
 from simonides.models.embedder import EmbedderFailed, embed
 from simonides.storage import statements
@@ -96,6 +96,8 @@ def remember(
 def _numbered(engine: Engine, who: Principal, draft: Draft, n: int, count: int) -> Candidate:
     if not isinstance(draft, Draft):
         raise InvalidInput(f"drafts[{n}]", f"must be a Draft, not {type(draft).__name__}")
+    if who.agent is not None and Source(draft.source).trust is Trust.SYSTEM:
+        raise ScopeDenied(who.home.path, draft.source, "an agent cannot speak for the program")
     try:
         return candidate_of(engine, who, draft)
     except InvalidInput as error:

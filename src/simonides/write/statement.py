@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import islice
 
-from simonides.capture.clauses import clauses, sentences
+from simonides.capture.moods import Mood, own_clauses, sense_of
+from simonides.capture.segments import Whose
 from simonides.capture.slots import is_for_now, slots_of
 from simonides.core.policy import SINGLE, STANDING, folded
 from simonides.core.record import Record
@@ -135,9 +135,23 @@ class Statement:
     @cached_property
     def is_news(self) -> bool:
         """Whether it can end another one at all."""
+        if self.record.origin == Whose.UNSURE:
+            return False  # it may be another's
         if self.text.endswith("?") or "adds" in self.wordings or is_for_now(self.text):
             return False
         return bool(self.slots) or not search("advises", self.text)
+
+    @cached_property
+    def points(self) -> bool:
+        """Whether it is about "it" or "that", which names nothing."""
+        return bool(search("points", self.text)) and not corrected(self.text)
+
+    @property
+    def passes(self) -> bool:
+        """Whether it says what is felt or done at a moment, and ends nothing by its words."""
+        if self.cue is Cue.ENDS or corrected(self.text) or sense_of(self.text).mood is Mood.COMMAND:
+            return False
+        return bool(search("moment", self.text))
 
     @property
     def denies(self) -> bool:
@@ -156,6 +170,8 @@ _NEW = frozenset("new next current".split())
 def statements_of(record: Record, *, is_new: bool = False) -> list[Statement]:
     """Return the clauses of a memory that can end or be ended; none of what others said.
 
+    A question, a report, a story or a doubt is neither.
+
     Args:
         record: The memory.
         is_new: Whether it may only end others; a rule is ended by the user alone.
@@ -169,9 +185,8 @@ def statements_of(record: Record, *, is_new: bool = False) -> list[Statement]:
         lead = f"My {record.key.replace('_', ' ')} is " if is_value else ""
         return [Statement(lead + record.content, record)]
     shown = " ".join(record.content.split()).replace("’", "'")
-    parts = (part for each in sentences(record.content) for part in clauses(each))
     found, at = [], 0
-    for part in islice(parts, MOST_CLAUSES):
+    for part in own_clauses(record.content)[:MOST_CLAUSES]:
         clause = " ".join(part.split()).replace("’", "'")
         start = shown.find(clause, at)
         if start >= 0:
@@ -234,6 +249,8 @@ def probability(new: Statement, old: Statement) -> float:
 def _of_one_thing(new: Statement, old: Statement) -> bool:
     """Whether two statements name one thing: by their subject, by a slot, by their rare words."""
     if not old.states or not (len(old.text.split()) > 2 or old.slots):
+        return False
+    if new.points or old.points or new.passes:
         return False
     if new.cue is old.cue is Cue.ENDS:
         return False  # two endings are of two things

@@ -265,13 +265,12 @@ def unbury(tx: Transaction, rows: Iterable[MemoryRow]) -> None:
 
 def lift(tx: Transaction, candidate: Candidate) -> bool:
     """Return whether a candidate may be stored; the user's own words lift what is in their way."""
-    allowed = candidate.label.trust in (Trust.USER, Trust.SYSTEM)
     if not tx.has_tombstones:
         return True
     place = place_cells(candidate)
     for digest in _digests(tx, {**place, "content": candidate.content, "key": candidate.key}):
         if (found := _tombstone(tx, digest)) is not None:
-            if not allowed:
+            if candidate.label.trust is not Trust.USER:
                 return False
             tx.remove("tombstones", found[0], EventType.TOMBSTONE_LIFTED)
     return True
