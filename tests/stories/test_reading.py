@@ -290,4 +290,4 @@ def test_what_may_be_anothers_waits_for_a_person(ana):
     assert [each.kind for each in report.outcomes if each.pending] == ["held"]
     assert [asked.done for line in report.lines for asked in line.asked] == [False]
     assert not [item for item in ana.digest("hello").items if item.part == "core"]
-    assert any("I like tea." == each.content for each in ana.list())
+    assert any(each.content == "I like tea." for each in ana.list())
