@@ -27,6 +27,7 @@ _QUOTE = re.compile(
     r"[“„«「『][^“”„«»「」『』]{4,}[”“»」』]|\"[^\"\n]{8,}\"|(?<![\w'])'(?! )[^'\n]{8,}'(?!\w)"
 )
 _END = r"([.!?…]+[\"'”’»)\]*_]*\s+|[。！？]+[”」』）\s]*|\s*\n\s*)"
+_HAN_END = re.compile(r"[。！？][\"']")
 _EMOJI_END = r"([\x{1F300}-\x{1FAFF}\x{2600}-\x{27BF}\x{FE0F}\x{200D}]+\s+)\p{Lu}"
 _SIGN = (
     "[\u00ad\u00b7\u200b-\u200f\u2022-\u2023\u2060-\u2064\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf"
@@ -84,7 +85,11 @@ def without_quotations(text: str) -> str:
 
 def _masked(found: re.Match[str]) -> str:
     """Return a quotation without the ends of sentences in it, of the same length."""
-    return found[0][0] + "x" * (len(found[0]) - 3) + found[0][-2:] if _says(found[0]) else found[0]
+    if not _says(found[0]):
+        return found[0]
+    end = found[0][-2:]
+    end = f"x{end[1]}" if _HAN_END.match(end) else end  # what stands around it may go on
+    return found[0][0] + "x" * (len(found[0]) - 3) + end
 
 
 def _says(quotation: str) -> bool:

@@ -172,7 +172,6 @@ class _Reader:
     ) -> Reading | None:
         sure = self._has("never_sure", body)
         forbids = sure or (orders and self._has("never", body))
-        forbids = forbids or (lasts and self._is("refrains", body))
         asks = lasts or (orders and (self._lasts(text, body) or self._has("rule", body)))
         about = text if text is not self.text else self.clause
         if self._is_unsafe(text, body, is_rule=forbids or asks):

@@ -18,7 +18,7 @@ from importlib.resources import files
 from itertools import cycle, islice, pairwise
 from typing import NamedTuple
 
-from simonides.capture.wordings import class_at, class_in, plain, shape
+from simonides.capture.wordings import class_at, class_in, class_of, plain, shape
 from simonides.text.patterns import spans
 
 MAX_FRAMES = 100
@@ -43,12 +43,19 @@ _SPEAKER = re.compile(
 )
 _STAMP = re.compile(r"\b\d{1,2}:\d\d(?: ?[AP]M)?\b", re.IGNORECASE)
 _LABEL = re.compile(
-    rf"^[^\S\n]*(?:[#>*-]{{1,6}} )?([^\W\d_][\w ()#&.'/-]{{0,{MAX_LABEL_CHARS}}}?)[^\S\n]?"
+    rf"^[^\S\n]*(?:[#>*-]{{1,6}} )?([^\W\d_][\w ,()#&.'/-]{{0,{MAX_LABEL_CHARS}}}?)[^\S\n]?"
     r"[:：](?!//)",
     re.MULTILINE,
 )
 _I = re.compile(r"\b(?:i|we)(?:'ve| have| had)?(?: just)? $", re.IGNORECASE)
+_ASKED = re.compile("ask", re.IGNORECASE)
+_TASK = re.compile(r"[A-Z]?[a-z]+(?<!ed|ng)(?<!s) (?:the|this|these|those)\b")
+_THE = re.compile(
+    r"\b(?:the|der|die|das|den|dem|el|la|los|las|o|os|as|le|les|l'|il|lo|gli|het)\s*$",
+    re.IGNORECASE,
+)
 _ASKED_ABOVE = re.compile(r"[^\n]*[?？][ \t]*\n(?=\S)")
+_LISTED = re.compile(r"\s*[-*•>#|\d]")
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
 
 
@@ -117,8 +124,11 @@ def _stands_apart(text: str, start: int, stop: int) -> bool:
 
 
 def _labelled(text: str) -> Iterator[Part]:
-    """Cut what stands outside of frames into paragraphs; a label speaks for those after it."""
-    whose = Whose.OWN
+    """Cut what stands outside of frames into paragraphs; a label speaks for those after it.
+
+    Of a list its paragraphs only: what follows them is unsure.
+    """
+    whose, listed = Whose.OWN, False
     edges = [0, *(found.end() for found in _PARAGRAPH.finditer(text)), len(text)]
     for start, stop in pairwise(edges):
         paragraph = text[start:stop]
@@ -129,11 +139,14 @@ def _labelled(text: str) -> Iterator[Part]:
             follows = lead_of(label[1]) if whose is Whose.OWN else whose
             cut = label.end() if follows is Whose.OTHER else label.start()
             yield Part(paragraph[:cut], whose)
-            whose, paragraph = follows, paragraph[cut:]
+            whose, paragraph, listed = follows, paragraph[cut:], False
         elif whose is Whose.OWN and (found := _ASKED_ABOVE.match(paragraph)):
             yield Part(found[0], whose)
             yield Part(paragraph[found.end() :], Whose.UNSURE)
             continue
+        if listed and not _LISTED.match(paragraph):
+            whose = Whose.UNSURE
+        listed = whose is Whose.OTHER and _LISTED.match(paragraph) is not None
         yield Part(paragraph, whose)
 
 
@@ -154,19 +167,23 @@ def _beside(parts: list[Part], *, is_composed: bool) -> Iterator[Part]:
 
 def _is_about_text(text: str) -> bool:
     """Whether a paragraph is a question or a task about a text that stands beside it."""
-    points = class_in("deictic", text)
-    asks = text.rstrip().endswith(("?", "？")) or class_at("manner_verb", text)
-    return bool(points and (asks or class_in("text_noun", text)))
+    points, noun = class_in("deictic", text), class_in("text_noun", text)
+    is_question = text.rstrip().endswith(("?", "？"))
+    is_task = class_at("manner_verb", text) or (_TASK.match(text) and not class_at("no_verb", text))
+    asks = is_question or is_task
+    is_known = noun is not None and _THE.search(text[: noun.start()])
+    return bool((points and (asks or noun)) or (is_known and asks))
 
 
 def lead_of(label: str) -> Whose:
     """Return whose words follow a label, the words before a colon."""
     text = plain(label)
-    own = class_in("own_lead", text)
+    leads = class_of("own_lead", text)
+    own = next((each for each in leads if not class_at("please", each[0])), None)
     rest = text[: own.start()] + text[own.end() :] if own else text
     said = class_in("quote_verb", text)
     if said and _I.search(text[: said.start()]):
-        return Whose.OWN
+        return Whose.UNSURE if _ASKED.match(said[0]) else Whose.OWN
     noun = class_in("text_noun", rest)
     if said or (noun and noun[0].strip() != text.strip()):
         return Whose.OTHER
