@@ -88,6 +88,7 @@ MOST_BEFORE_DOUBT = 30
 MOST_TELLING_WORDS = 8
 """A longer sentence that somebody wrote says itself what; chosen."""
 
+_PARAGRAPH = re.compile(r"\n\s*\n")
 _MARKS = re.compile(r"^(?:[\W_](?<![“„«¿¡'\"]))+")
 _IS_BARE = r"^(?:please|pls|plz)\b"
 _QUESTION_END = re.compile(r"[?？]['\")\s]*$|[吗呢か]。?$|\bdo u\b|isn'?t it\W*$", re.IGNORECASE)
@@ -97,16 +98,20 @@ _NAME = re.compile(r"((?:[A-ZА-ЯЁ][\w'-]*\s)*[A-ZА-ЯЁ][\w'-]+)\s+(?=[a-zа
 def senses(text: str) -> list[Sense]:
     """Return what each sentence of a speaker's own words is, in order.
 
-    A supposition, a story or a joke reaches over the sentences after it, and so does what somebody
-    "wrote me yesterday". "That is what the poster says" speaks of the sentences before it.
+    In a paragraph a supposition, a story or a joke reaches over the sentences after it, and so does
+    what somebody "wrote me yesterday". "That is what the poster says" speaks of those before it.
     """
-    found: list[Sense] = []
     jokes = len(text) < MOST_JOKING_CHARS and class_in("joke", plain(text)) is not None
-    mood = Mood.UNREAL if jokes else None
-    for sentence in sentences(text):
+    paragraphs = _PARAGRAPH.split(text) if "\n" in text else [text]
+    return [each for part in paragraphs for each in _senses(part, Mood.UNREAL if jokes else None)]
+
+
+def _senses(paragraph: str, mood: Mood | None) -> list[Sense]:
+    found: list[Sense] = []
+    for sentence in sentences(paragraph):
         sense = sense_of(sentence)
         said = plain(sentence[:MOST_CHARS])
-        if mood is None and _opens_story(said):
+        if mood is None and sense.mood is not Mood.COMMAND and _opens_story(said):
             mood = Mood.UNREAL
         if shape("afterwards").search(said):
             found = [_with_mood(each, Mood.REPORTED) for each in found]
