@@ -159,7 +159,7 @@ def _beside(parts: list[Part], *, is_composed: bool) -> Iterator[Part]:
     own = [n for n, part in enumerate(parts) if part.is_own and any(map(str.isalnum, part.text))]
     tasks = [n for n in own if len(parts) > 1 and _is_about_text(plain(parts[n].text))]
     for number, part in enumerate(parts):
-        is_beside = is_composed and number and own[:1] != [number]
+        is_beside = is_composed and number and number not in (own[:1] + own[-1:])
         if number in own and (is_beside or (tasks and number not in tasks)):
             part = Part(part.text, Whose.UNSURE)
         yield part
