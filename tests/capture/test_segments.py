@@ -69,7 +69,7 @@ def test_frames_are_found_whatever_ends_the_lines() -> None:
     text = "You said: I am Otto.\r\n\r\nI am Eve.\r\n> I am Bob.\r\nFrom: a\r\nSubject: b\r\n\r\nHi"
     found = [(part.whose.value, part.text.strip()) for part in parts_of(text) if part.text.strip()]
     assert found[:4] == [
-        ("own", "You said:"), ("other", "I am Otto."), ("unsure", "I am Eve."),
+        ("own", "You said:"), ("other", "I am Otto."), ("own", "I am Eve."),
         ("other", "> I am Bob."),
     ]  # fmt: skip
     assert own_words(text).endswith("[…]")
