@@ -405,6 +405,12 @@ def test_a_common_word_that_many_hold_is_asked_back(chat):
     assert len(texts(chat)) == 4
 
 
+def test_an_inflected_word_may_be_meant(chat):
+    chat.add("I weigh 78 kilos.")
+    assert "- I weigh 78 kilos." in said(chat.add("Don't keep any notes on my weight."))[0]
+    assert "78" not in str(chat.recall("How many kilos do I weigh?"))
+
+
 def test_a_refusal_says_what_it_hides(chat):
     chat.add("My wife Nora is a teacher.")
     [answer] = said(chat.add("Don't remember anything about my wife."))

@@ -172,12 +172,10 @@ def _likely(engine: Engine, who: Principal, topic: Topic) -> list[Found]:
                     found[row], near[part.ids[row]] = True, float(cosines[row])
         return found
 
+    rows = rows_where(engine, who, chosen)
     telling = replace(wide, groups=tuple(g for g in wide.groups if not is_kin(" ".join(g))))
     telling = telling if telling.groups else wide  # a relation alone is no sign
-    ranked = [
-        (telling.share(row["terms"].split()), near.get(row["id"], 0.0), row)
-        for row in rows_where(engine, who, chosen)
-    ]
+    ranked = [(telling.share(row["terms"].split()), near.get(row["id"], 0.0), row) for row in rows]
     names = frozenset(analyse(" ".join(re.findall(r"(?<!^)\b[A-Z]\w+", topic.words))))
     if any(names & set(row["terms"].split()) for _, _, row in ranked):
         ranked = [each for each in ranked if names & set(each[2]["terms"].split())]
