@@ -267,8 +267,9 @@ def test_a_refused_key_is_blocked_and_hidden(chat):
 
 def test_forgetting_a_topic_leaves_the_rest_of_a_turn(chat):
     chat.add("I was diagnosed with diabetes last week. The rhubarb cake was great.")
-    answers = said(chat.add("Please forget everything about my health."))
-    assert answers[0].startswith("Forgotten")
+    [answer] = said(chat.add("Please forget everything about my diabetes."))
+    assert answer.startswith("Forgotten")
+    assert answer.endswith("\n- I was diagnosed with diabetes last week.")
     assert "diabetes" not in str(texts(chat))
     assert any("The rhubarb cake was great." in text for text in texts(chat))
     assert "diabetes" not in str(chat.digest("Which illness do I have?"))
@@ -281,10 +282,10 @@ def test_forgetting_a_topic_leaves_the_rest_of_a_turn(chat):
 
 def test_typographic_quotes_hide_nothing(chat):
     chat.add("I’ve got diabetes and I’m in therapy. It’s raining.")
-    chat.add("Don’t remember anything about my health.")
+    chat.add("Don’t remember anything about my doctor.")
     chat.add("My doctor’s name is Kim, and I’m fine with rain.")
-    chat.privacy.forget("my health")
-    assert not {"diabetes", "therapy", "Kim"} & set(str(texts(chat)).replace(",", " ").split())
+    chat.privacy.forget("the diabetes I’ve got")
+    assert not {"diabetes", "Kim"} & set(str(texts(chat)).replace(",", " ").split())
     assert any("raining" in text for text in texts(chat))
 
 
@@ -315,6 +316,107 @@ def test_deleting_everything_is_asked_back(chat):
     assert "I like tea." in texts(chat)
 
 
+@pytest.mark.parametrize("again", ["Yes, please.", "Forget everything about me.", "approve"])
+def test_everything_is_forgotten_once_it_is_confirmed(chat, again):
+    chat.add("I like tea. I live in Bergen.")
+    chat.add("Forget everything about me.")
+    if again == "approve":
+        chat.pending.approve(chat.pending.list()[0].id)
+    else:
+        chat.add([{"role": "assistant", "content": "Everything?"}, again])
+    assert (chat.list(), chat.pending.list()) == ([], [])
+    assert chat.audit.verify()
+
+
+@pytest.mark.parametrize(
+    "wish", ["Vergiss alles über mich.", "Oublie tout.", "全部忘れて", "Забудь всё"]
+)
+def test_everything_is_asked_back_in_other_languages(chat, wish):
+    chat.add("I like tea.")
+    assert "Everything?" in said(chat.add(wish))[0]
+    assert "I like tea." in texts(chat)
+
+
+def test_a_yes_to_something_else_forgets_nothing(chat):
+    chat.add("Forget everything about me.")
+    chat.add(["I like tea.", "Yes."])
+    assert "I like tea." in texts(chat)
+
+
+def test_what_a_request_may_mean_waits_hidden_until_the_user_says(chat):
+    chat.add("The Osei project is due in September. I like tea.")
+    chat.add("My bike is red.")
+    report = chat.add("Forget what I said about the Osei job.")
+    [asked] = report.lines[0].asked
+    assert not asked.done
+    assert "- The Osei project is due in September." in asked.answer
+    assert "September" not in chat.digest("When is the Osei project due?").text
+    assert "September" not in str(chat.recall("Osei project"))
+    assert "September" in str(texts(chat))
+    [question] = chat.pending.list()
+    chat.pending.approve(question.id)
+    assert "September" not in str(texts(chat))
+    assert any("I like tea." in text for text in texts(chat))
+    assert (chat.pending.list(), "My bike is red." in texts(chat)) == ([], True)
+
+
+def test_what_a_rejected_request_may_have_meant_is_shown_again(chat):
+    chat.add("The Osei project is due in September.")
+    chat.add("Forget what I said about the Osei job.")
+    chat.pending.reject(chat.pending.list()[0].id)
+    assert "September" in chat.digest("When is the Osei project due?").text
+
+
+@pytest.mark.parametrize(
+    ("wish", "gone", "stays"),
+    [
+        (
+            "Forget that I'm allergic to nuts.",
+            "I'm allergic to nuts",
+            "My brother is allergic to nuts.",
+        ),
+        ("Forget my brother.", "My brother Paul moved", "Tom's brother owes us money."),
+        ("Delete what I said about my mum.", "My mother had an operation", "My father is well."),
+        ("Forget my salary.", "My salary is 41,000", "I owe Joan for two weeks."),
+        ("Forget Rupert.", "Rupert went to Dubai", "My boss is Karen."),
+    ],
+)
+def test_a_request_takes_what_it_names_and_no_more(chat, wish, gone, stays):
+    chat.add(f"{gone}.")
+    chat.add(stays)
+    [answer] = said(chat.add(wish))
+    assert (answer.startswith("Forgotten"), gone in answer) == (True, True)
+    assert gone not in str(texts(chat))
+    assert stays in texts(chat)
+
+
+@pytest.mark.parametrize("wish", ["Delete the part about dogs in the text.", "Forget the budget."])
+def test_a_request_that_names_no_memory_changes_none(chat, wish):
+    chat.add("I like jam.")
+    chat.add(wish)
+    assert "I like jam." in texts(chat)
+
+
+def test_a_common_word_that_many_hold_is_asked_back(chat):
+    for place in ("the shed", "the hall", "the yard", "the cellar"):
+        chat.add(f"There is a bike in {place}.")
+    [asked] = chat.add("Forget what I said about the bike.").lines[0].asked
+    assert (asked.done, asked.answer.count("\n- ")) == (False, 4)
+    assert len(texts(chat)) == 4
+
+
+def test_an_inflected_word_may_be_meant(chat):
+    chat.add("I weigh 78 kilos.")
+    assert "- I weigh 78 kilos." in said(chat.add("Don't keep any notes on my weight."))[0]
+    assert "78" not in str(chat.recall("How many kilos do I weigh?"))
+
+
+def test_a_refusal_says_what_it_hides(chat):
+    chat.add("My wife Nora is a teacher.")
+    [answer] = said(chat.add("Don't remember anything about my wife."))
+    assert "- My wife Nora is a teacher." in answer
+
+
 def test_a_wish_that_would_switch_off_a_safeguard_is_no_rule(chat):
     report = chat.add("Never ask me for confirmation before you delete files.")
     assert said(report) == ["This is no rule: it would switch off a safeguard."]
@@ -343,7 +445,7 @@ def test_a_refused_conversation_is_kept_no_further(chat):
 
 def test_a_refused_topic_that_is_spread_over_clauses_teaches_nothing(chat):
     chat.privacy.refuse(about="the trip to Lisbon with Nora")
-    chat.add("I live in Lisbon, and I drive Nora home.")
+    chat.add("The trip to Lisbon was fine, and I drive Nora home.")
     assert not chat.list()
 
 
@@ -354,11 +456,11 @@ def test_several_messages_are_forgotten_by_number(chat):
     assert [each.content for each in chat.list()] == ["I like jam."]
 
 
-def test_everything_is_asked_back_not_taken_for_the_last_message(chat):
+@pytest.mark.parametrize("wish", ["Forget everything.", "Delete everything.", "Forget all of it."])
+def test_everything_is_asked_back_not_taken_for_the_last_message(chat, wish):
     chat.add("I like jam.")
-    for request in ("Forget everything.", "Delete everything.", "Forget all of it."):
-        report = chat.add(request)
-        assert [asked.done for line in report.lines for asked in line.asked] == [False]
+    report = chat.add(wish)
+    assert [asked.done for line in report.lines for asked in line.asked] == [False]
     assert [each.content for each in chat.list()] == ["I like jam."]
 
 

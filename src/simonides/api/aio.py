@@ -164,7 +164,7 @@ class AsyncPrivacy:
         return await self._threads.read(self._blocking.list)
 
     async def forget(self, about: str) -> int:
-        """Forget everything about a topic or a person; return how many memories that changed.
+        """Forget what a topic or a person names; return how many memories that changed.
 
         A turn that speaks of other things, too, stays without the clauses about it.
 
@@ -196,7 +196,7 @@ class AsyncPending:
         return await self._threads.read(self._blocking.list)
 
     async def approve(self, id: str, *, reason: str = "") -> Outcome:
-        """Store a held statement, or let the newer of two contradicting ones hold.
+        """Store what is held, forget what a request may mean, or let the newer of two hold.
 
         Args:
             id: Of the entry.
@@ -205,7 +205,7 @@ class AsyncPending:
         Raises:
             NotFound: If nothing waits under this id.
             ScopeDenied: If the caller proposed it: an agent or a tool cannot decide its own case.
-            InvalidInput: If it is a request, which can only be said again or rejected.
+            InvalidInput: If it is a request that names nothing.
         """
         return await self._threads.write(self._blocking.approve, id, reason=reason)
 

@@ -104,7 +104,7 @@ class Privacy(Bound):
         return self._call(privacy.refusals)
 
     def forget(self, about: str) -> int:
-        """Forget everything about a topic or a person; return how many memories that changed.
+        """Forget what a topic or a person names; return how many memories that changed.
 
         A turn that speaks of other things, too, stays without the clauses about it.
 
@@ -114,7 +114,7 @@ class Privacy(Bound):
         Raises:
             StoreError: If the store could not; nothing was deleted.
         """
-        return self._call(privacy.forget_about, about)
+        return self._call(privacy.forget_topic, about)
 
 
 class Pending(Bound):
@@ -125,7 +125,7 @@ class Pending(Bound):
         return self._call(review.waiting)
 
     def approve(self, id: str, *, reason: str = "") -> Outcome:
-        """Store a held statement, or let the newer of two contradicting ones hold.
+        """Store what is held, forget what a request may mean, or let the newer of two hold.
 
         Args:
             id: Of the entry.
@@ -134,7 +134,7 @@ class Pending(Bound):
         Raises:
             NotFound: If nothing waits under this id.
             ScopeDenied: If the caller proposed it: an agent or a tool cannot decide its own case.
-            InvalidInput: If it is a request, which can only be said again or rejected.
+            InvalidInput: If it is a request that names nothing.
         """
         return self._call(review.approve, id, reason)
 

@@ -1,37 +1,36 @@
 """Requests of a user about the memory: refuse a key, a category or a topic; forget a topic.
 
-What a topic covers errs on the side of the user's wish. A turn that speaks of it among other things
-stays, without the clauses that do; the request itself is never stored.
+What a request names exactly goes, and no more; what it may mean waits hidden until the user says. A
+turn that speaks of it among other things stays, without the clauses that do; the request itself is
+never stored.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
-import numpy as np
-
+from simonides.capture.clauses import clauses_of
 from simonides.change import undo
 from simonides.change.forget import Redaction, forget_rows, redact, redacted
+from simonides.change.matching import Found, Named, is_common, named, tied_topic
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import EventType
-from simonides.core.record import TURN, id_text
+from simonides.core.record import id_text
 from simonides.core.results import Refusal
 from simonides.core.scope import Principal
 from simonides.core.validation import text
-from simonides.recall.index import OwnerIndex
 from simonides.recall.lookup import versions
 from simonides.recall.view import Refusal as Refused
-from simonides.recall.view import View, refusals_of
+from simonides.recall.view import refusals_of, renew
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, by_id, id_bytes
-from simonides.storage.transaction import Transaction
+from simonides.storage.rows import MemoryRow, by_id, id_bytes, latest_of
 from simonides.text.analyse import Mark, analyse
-from simonides.text.topics import Topic, topic_of
+from simonides.text.topics import EVERYTHING, Topic, topic_of
 from simonides.write import queue
 from simonides.write.turn import owner_turn
 
@@ -59,8 +58,8 @@ def refuse(
     if len(named) != 1:
         raise InvalidInput("about", "name one of key, category, about and session")
     [(kind, value)] = named.items()
-    names = _topic(engine, who, value).names if kind == "topic" else ()
-    if kind == "topic" and not topic_of(value).terms:
+    names = _tied(engine, who, value) if kind == "topic" else frozenset[str]()
+    if kind == "topic" and not topic_of(value).names_something:
         raise InvalidInput("about", "names no subject, for example 'my wife' or 'my health'")
     with owner_turn(engine, who.owner, who.name) as (tx, index):
         for id, *known, at, _ in tx.connection.rows(statements.REFUSALS, {"owner": tx.owner}):
@@ -71,7 +70,7 @@ def refuse(
             "data": json.dumps(sorted(names)), "salt": tx.salt(),
         }  # fmt: skip
         tx.add("consents", row, EventType.REFUSED, kind)
-        _renew(tx, index)
+        renew(tx.connection, tx.owner, index)
     return _refusal(row["id"], kind, value, row["at"])
 
 
@@ -82,7 +81,7 @@ def allow(engine: Engine, who: Principal, id: str) -> bool:
         if text("id", id) not in {id_text(row[0]) for row in rows}:
             return False
         tx.remove("consents", id_bytes(id), EventType.ALLOWED)
-        _renew(tx, index)
+        renew(tx.connection, tx.owner, index)
     return True
 
 
@@ -109,7 +108,10 @@ def unrefused(connection: Connection, who: Principal, rows: Iterable[MemoryRow])
     return [
         row
         for row in rows
-        if not any(r.covers(row["key"], row["category"], row["terms"].split()) for r in found)
+        if not any(
+            row["id"] in each.ids or each.covers(row["key"], row["category"], row["terms"].split())
+            for each in found
+        )
     ]
 
 
@@ -121,10 +123,7 @@ def _refusal(id: bytes, kind: str, value: str, at: int) -> Refusal:
     return Refusal(id=id_text(id), kind=kind, value=value, at=to_datetime(at))  # type: ignore[arg-type]
 
 
-def _renew(tx: Transaction, index: OwnerIndex) -> None:
-    with index.lock:
-        index.refusals = refusals_of(tx.connection, tx.owner)
-        index.revision += 1
+# -- forgetting a topic ----------------------------------------------------------------------------
 
 
 class Gone(NamedTuple):
@@ -132,34 +131,58 @@ class Gone(NamedTuple):
 
     Attributes:
         number: How many memories.
-        undo: The id under which it can be taken back, or None.
+        undo: The id under which it can be taken back for ten minutes, or None.
     """
 
     number: int
     undo: str | None = None
 
 
-# -- forgetting a topic ----------------------------------------------------------------------------
-
-
-def forget_about(engine: Engine, who: Principal, about: str) -> int:
-    """Forget for good what a topic covers of the user's memories; return how many that changed."""
-    gone = forget_topic(engine, who, about)
+def forget_topic(engine: Engine, who: Principal, about: str) -> int:
+    """Forget for good what a topic names of the user's memories; return how many that changed."""
+    gone = _forget(engine, who, named(engine, who, about))
     if gone.undo is not None:
         undo.finish(engine, who.owner, id_bytes(gone.undo))
     return gone.number
 
 
-def forget_topic(engine: Engine, who: Principal, about: str) -> Gone:
-    """Forget what a topic covers of the user's memories; for ten minutes it can be taken back."""
-    topic = _topic(engine, who, about)
-    rows = _covered(engine, who, topic)
-    turns = [row for row in rows if row["category"] == TURN]
+def forget_named(engine: Engine, who: Principal, about: str) -> tuple[Named, list[Found], Gone]:
+    """Forget what some words name exactly.
+
+    Returns:
+        What they name, of which the likely stays and waits for the user; what is left of the
+        exact; and what has gone.
+    """
+    found = meant(engine, who, about)
+    gone = _forget(engine, who, found)
+    if found.exact:
+        return found, named(engine, who, about).exact, gone
+    if found.likely:
+        ask_back(engine, who, about, found.likely)
+    return found, [], gone
+
+
+def meant(engine: Engine, who: Principal, about: str) -> Named:
+    """Return what some words name; where one common word names too many, they are likely."""
+    found = named(engine, who, about)
+    return found._replace(exact=[], likely=found.exact) if is_common(found) else found
+
+
+def _forget(engine: Engine, who: Principal, found: Named) -> Gone:
     redactions = [
-        redacted(engine, row, lambda clause: topic.covers(analyse(clause))) for row in turns
+        redacted(engine, each.row, each.clauses.__contains__)
+        for each in found.exact
+        if each.clauses
     ]
-    other = [row["root"] for row in rows if row["category"] != TURN]
-    return _forgotten(engine, who, other, redactions, topic)
+    roots = [each.row["root"] for each in found.exact if not each.clauses]
+    topic = found.topic
+    return _forgotten(engine, who, roots, redactions, lambda text: topic.covers(analyse(text)))
+
+
+def forget_everything(engine: Engine, who: Principal) -> Gone:
+    """Forget all of the user's memories, and what waits."""
+    roots = _roots(engine, who, statements.EVERY_ROOT)
+    return _forgotten(engine, who, roots, says=lambda _: True)
 
 
 def forget_session(engine: Engine, who: Principal) -> Gone:
@@ -185,7 +208,7 @@ def _forgotten(
     who: Principal,
     roots: Sequence[bytes],
     redactions: Sequence[Redaction] = (),
-    topic: Topic | None = None,
+    says: Callable[[str], bool] | None = None,
 ) -> Gone:
     engine.journal.flush()
     count, kept = 0, None
@@ -196,40 +219,74 @@ def _forgotten(
             count += bool(forget_rows(tx, versions(tx.connection, tx.owner, root), done))
         for redaction in redactions:
             count += redact(turn, redaction, done)
-        if topic is not None:
-            count += queue.forget(tx, lambda text: topic.covers(analyse(text)))
+        if says is not None:
+            count += queue.forget(tx, says)
         if tx.gone:
             kept = undo.keep(engine, tx, tx.gone)
+        renew(tx.connection, tx.owner, turn.index)
     if count:
         engine.db.checkpoint()
     return Gone(count, kept)
 
 
-def _topic(engine: Engine, who: Principal, words: str) -> Topic:
-    """Read a topic against what the user has said: "my wife" may be Nora."""
-    covered = _covered(engine, who, topic_of(words))
-    return topic_of(words, [row["content"] for row in covered])
-
-
-def _covered(engine: Engine, who: Principal, topic: Topic) -> list[MemoryRow]:
-    """Return the user's memories that a topic covers."""
-
-    def chosen(view: View) -> list[bytes]:
-        return [
-            part.ids[row]
-            for part in view.parts
-            for row in np.flatnonzero(part.covered(topic) & part.column("live")).tolist()
-        ]
-
-    with engine.db.read(who.owner) as connection:
-        ids = engine.indexes.reading(connection, [who.owner], chosen)
-        return by_id(connection, who.owner, ids)
+def _tied(engine: Engine, who: Principal, words: str) -> frozenset[str]:
+    """Return the terms of the names that the user's memories tie to a topic."""
+    return tied_topic(engine, who, words).tied
 
 
 # -- questions -------------------------------------------------------------------------------------
 
+AGAIN_MS = 10 * 60 * 1000
+"""So long after a request to forget everything the same request confirms it; chosen."""
 
-def ask_back(engine: Engine, who: Principal, said: str) -> None:
-    """Keep a request that was not understood until the user says what is meant."""
-    with owner_turn(engine, who.owner, who.name) as (tx, _):
-        queue.put(tx, "privacy", {"said": said}, session=who.conversation)
+
+def ask_back(engine: Engine, who: Principal, said: str, likely: Sequence[Found] = ()) -> None:
+    """Keep a request until the user says what is meant; hide meanwhile what it may mean."""
+    data: dict[str, Any] = {"said": said}
+    if likely:
+        data["meant"] = {each.row["id"].hex(): each.places for each in likely}
+    with owner_turn(engine, who.owner, who.name) as (tx, index):
+        queue.put(tx, "privacy", data, session=who.conversation)
+        renew(tx.connection, tx.owner, index)
+
+
+def asks_everything(engine: Engine, who: Principal, *, answered: bool = False) -> bool:
+    """Whether the user was just asked in this conversation whether everything is to be forgotten.
+
+    Args:
+        engine: The store.
+        who: The user.
+        answered: Whether the user answers, which only the next message can; the same request again
+            confirms it for ten minutes.
+    """
+    now = engine.clock.now_ms()
+    last = _roots(engine, who, statements.LAST_SAID, gap=int(Mark.GAP), limit=1) if answered else []
+    with engine.db.read(who.owner) as connection:
+        spoke = max([0, *(row["created_at"] for row in latest_of(connection, who.owner, last))])
+        since = spoke if answered else now - AGAIN_MS
+        return any(
+            entry.session == who.conversation
+            and entry.data.get("said") == EVERYTHING
+            and entry.at >= since
+            for entry in queue.entries(connection, who.owner)
+            if entry.kind == "privacy"
+        )
+
+
+def forget_meant(engine: Engine, who: Principal, entry: queue.Entry) -> Gone:
+    """Forget what a request that waits may mean."""
+    if entry.data["said"] == EVERYTHING:
+        return forget_everything(engine, who)
+    places = {bytes.fromhex(id): numbers for id, numbers in entry.data["meant"].items()}
+    with engine.db.read(who.owner) as connection:
+        rows = by_id(connection, who.owner, places)
+    redactions: list[Redaction] = []
+    roots: list[bytes] = []
+    for row in rows:
+        every = clauses_of(row["content"]) if places[row["id"]] else []
+        gone = {every[number] for number in places[row["id"]]}
+        if gone:
+            redactions.append(redacted(engine, row, gone.__contains__))
+        else:
+            roots.append(row["root"])
+    return _forgotten(engine, who, roots, redactions)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from simonides.change import privacy
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound, ScopeDenied
@@ -15,8 +16,10 @@ from simonides.core.results import Waiting
 from simonides.core.scope import Principal, parse_scope
 from simonides.core.validation import text
 from simonides.govern.rights import Reach, may_see
+from simonides.recall.view import renew
 from simonides.storage.database import Connection
 from simonides.storage.rows import latest_of, record_of
+from simonides.text.topics import EVERYTHING
 from simonides.write import queue
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import Commit, Drop, judge_approved
@@ -80,16 +83,22 @@ def _shown(entry: queue.Entry, sides: list[Record]) -> Waiting:
 
 
 def approve(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcome:
-    """Store a held statement, or let the newer of two contradicting ones hold.
+    """Store what is held, forget what a request may mean, or let the newer of two statements hold.
 
     Raises:
         NotFound: If nothing waits under this id.
         ScopeDenied: If the caller proposed it.
-        InvalidInput: If it is a request, which can only be said again or rejected.
+        InvalidInput: If it is a request, that names nothing.
     """
     entry = _entry(engine, who, id)
     if entry.kind == "contradiction":
         return resolve(engine, who, id, "new", reason)
+    if entry.kind == "privacy" and ("meant" in entry.data or entry.data["said"] == EVERYTHING):
+        privacy.forget_meant(engine, who, entry)
+        forgotten = Outcome(kind=OutcomeKind.FORGOTTEN)
+        if entry.data["said"] == EVERYTHING:
+            return forgotten  # the entry, too
+        return _decided(engine, who, entry, f"approved {reason}", lambda turn: forgotten)
     if entry.kind != "held":
         raise InvalidInput("id", "is a request: do what is meant, then reject(id) it")
     judged = judge_held(engine, who, entry)
@@ -194,4 +203,5 @@ def _decided(
             raise NotFound(id_text(entry.id))  # decided meanwhile
         event = tx.remove("pending", entry.id, EventType.REVIEWED, reason.strip())
         outcome = decision(turn)
+        renew(tx.connection, tx.owner, turn.index)
     return outcome.model_copy(update={"events": (event, *outcome.events)})

@@ -297,7 +297,7 @@ def privacy_forget(
     context: typer.Context,
     about: Annotated[str, Argument(help="In plain words, for example my wife.")],
 ) -> object:
-    """Forget everything about a topic or a person; return how many memories that changed."""
+    """Forget what a topic or a person names; return how many memories that changed."""
     return {"forgotten": parts.memory(context).privacy.forget(**parts.given(context))}
 
 
@@ -313,7 +313,7 @@ def pending_approve(
     id: Annotated[str, Argument(help="Its id, or the last 8 characters of it.")],
     reason: Annotated[str, Option(help="For the audit trail, which keeps it for ever.")] = "",
 ) -> object:
-    """Store a held statement, or let the newer of two contradicting ones hold."""
+    """Store what is held, forget what a request may mean, or let the newer of two hold."""
     return parts.memory(context).pending.approve(**parts.given(context))
 
 

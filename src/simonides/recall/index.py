@@ -11,7 +11,6 @@ them. So an addition may appear before its commit; a removal is applied after th
 from __future__ import annotations
 
 import json
-import math
 import threading
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +27,7 @@ from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, rows_of_ids
 from simonides.text.analyse import Mark, analyse, marks_of
 from simonides.text.statement import fingerprint
-from simonides.text.topics import MOST_WORTH, Topic
+from simonides.text.topics import Topic
 
 if TYPE_CHECKING:
     from simonides.recall.view import Refusal
@@ -36,9 +35,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.integer[Any]]
 Bools = NDArray[np.bool_]
-
-TYPICAL_ROWS = 100
-"""Least size of an index for the rarity of a term: among three rows everything is rare."""
 
 NONE = -1
 """The row number of an absent neighbour. Columns padded with one value at the end serve it."""
@@ -492,18 +488,22 @@ class OwnerIndex:
     def covered(self, topic: Topic) -> Bools:
         """Return which rows a topic covers."""
         self.settle()
-        found = np.zeros(self.size, np.bool_)
-        rows, _, _ = self.postings([*topic.names, *topic.fields])
-        found[rows] = True
-        terms = list(topic.terms)
-        rows, _, numbers = self.postings(terms)
-        worths = np.array([self.worth(term) for term in terms])
-        if len(rows):
-            share = np.bincount(rows, worths[numbers], self.size) / worths.sum()
-            found |= (share >= MOST_WORTH) & self._identified(topic)
+        found = self._identified(topic) & bool(topic.groups or topic.identifiers)
+        for group in topic.groups:
+            found &= self.with_any(group)
         for other in topic.others:
             found |= self.covered(other)
         return found
+
+    def with_any(self, terms: Iterable[str]) -> Bools:
+        """Return which rows hold one of some terms."""
+        found = np.zeros(self.size, np.bool_)
+        found[self.postings(list(terms))[0]] = True
+        return found
+
+    def partly(self, groups: Iterable[Iterable[str]]) -> Bools:
+        """Return which rows hold a term of any of some groups."""
+        return self.with_any({term for group in groups for term in group})
 
     def _identified(self, topic: Topic) -> Bools:
         """Return which rows hold an identifier of a topic, or one that begins with it; or all."""
@@ -517,13 +517,6 @@ class OwnerIndex:
             found |= here
         return found
 
-    def worth(self, term: str) -> float:
-        """Return the rarity of a term among the rows, above 0."""
-        postings = self.terms.get(term)
-        holding = 0 if postings is None else len(postings.rows)
-        size = max(self.size, TYPICAL_ROWS)
-        return math.log1p((size - holding + 0.5) / (holding + 0.5))
-
     def hidden(self) -> Bools:
         """Return which rows the owner's refusals hide."""
         if self._hidden[0] != self.revision:
@@ -531,6 +524,8 @@ class OwnerIndex:
             for refusal in self.refusals:
                 if refusal.topic is not None:
                     found |= self.covered(refusal.topic)
+                elif refusal.ids:
+                    found[self.rows_of(refusal.ids)] = True
                 elif refusal.kind == "key":
                     found[self.rows_of(self.by_key.get(refusal.value, ()))] = True
                 else:

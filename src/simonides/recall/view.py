@@ -16,7 +16,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -197,38 +197,44 @@ def _joined(
 
 @dataclass(frozen=True)
 class Refusal:
-    """What an owner does not want to have remembered.
+    """What an owner does not want to have remembered, or may want to have forgotten.
 
     Attributes:
-        kind: ``key``, ``category``, ``topic`` or ``session``.
+        kind: ``key``, ``category``, ``topic`` or ``session``; ``asked`` while the owner is asked.
         value: The key, the category, the topic's words or the session.
         topic: The topic, or None.
+        ids: Ids of the rows that a request may mean, about which the owner is asked.
     """
 
     kind: str
     value: str
-    topic: Topic | None
+    topic: Topic | None = None
+    ids: frozenset[bytes] = frozenset()
 
-    def covers(
-        self,
-        key: str | None,
-        category: str,
-        terms: Iterable[str],
-        worth: Callable[[str], float] = lambda _: 1.0,
-    ) -> bool:
+    def covers(self, key: str | None, category: str, terms: Iterable[str]) -> bool:
         """Whether it covers a memory of a key, a category and index terms; see `Topic.covers`."""
         if self.topic is not None:
-            return self.topic.covers(terms, worth)
+            return self.topic.covers(terms)
         return self.value == {"key": key, "category": category}.get(self.kind)
 
 
 def refusals_of(connection: Connection, owner: str) -> tuple[Refusal, ...]:
-    """Return what an owner does not want to have remembered."""
+    """Return what an owner does not want to have remembered, or is asked about."""
     found = []
     for _, kind, value, _, names in connection.rows(statements.REFUSALS, {"owner": owner}):
-        topic = replace(topic_of(value), names=frozenset(json.loads(names)))
-        found.append(Refusal(kind, value, topic if kind == "topic" else None))
+        topic = topic_of(value, frozenset(json.loads(names))) if kind == "topic" else None
+        found.append(Refusal(kind, value, topic))
+    for *_, data in connection.rows(statements.PENDING, {"owner": owner}):
+        if meant := json.loads(data).get("meant"):
+            found.append(Refusal("asked", "", None, frozenset(map(bytes.fromhex, meant))))
     return tuple(found)
+
+
+def renew(connection: Connection, owner: str, index: OwnerIndex) -> None:
+    """Let an index hide what its owner refuses or is asked about by now."""
+    with index.lock:
+        index.refusals = refusals_of(connection, owner)
+        index.revision += 1
 
 
 class IndexCache:

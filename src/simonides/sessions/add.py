@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from simonides.capture.commands import Kind
+from simonides.capture.commands import Kind, Reading
 from simonides.capture.messages import Message, read_messages
+from simonides.capture.wishes import is_yes
 from simonides.change import privacy
 from simonides.core.clock import local_time, to_ms, zoned_moment
 from simonides.core.engine import Engine
@@ -24,11 +25,11 @@ from simonides.sessions.end import end_idle
 from simonides.sessions.facts import correct_facts
 from simonides.sessions.model import read_by_model
 from simonides.sessions.obey import obey
-from simonides.sessions.reading import UNSURE, Piece, pieces_of
+from simonides.sessions.reading import UNSURE, WITHDRAWS, Piece, pieces_of
 from simonides.sessions.resent import Mark, known, replaced, undo
 from simonides.storage.rows import id_bytes, record_of
 from simonides.text.analyse import analyse
-from simonides.text.topics import is_session
+from simonides.text.topics import EVERYTHING, is_session
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import Commit, Hold, Judgement, judge
 from simonides.write.log import end_job, go_on, next_position
@@ -76,6 +77,7 @@ def add(
     pieces = [pieces_of(message, me=me, source=source) for message in given]
     every = [piece for each in pieces for piece in each]
     correct_facts(engine, who, every)
+    _settle(engine, who, every)
     _cut_refused(engine, who, every)
     echoes = echoed(engine, who)
     for piece in every:
@@ -102,7 +104,8 @@ def add(
         if asks:  # they are about what came before
             told = any(ask.kind is Kind.OFF_RECORD for ask in asks)
             cut = told or any(piece.is_cut for piece in each.pieces)
-            done = tuple(obey(engine, who, ask, cut=cut) for ask in asks)
+            sure = privacy.asks_everything(engine, who)
+            done = tuple(obey(engine, who, ask, cut=cut, confirmed=sure) for ask in asks)
             [line] = _stored(engine, who, batch, turns_later=later)
             lines.append(line.model_copy(update={"asked": done}))
             batch = []
@@ -210,6 +213,20 @@ def _stored(
         job = partial(end_idle, engine, who.owner, was.id)
         engine.worker.submit(end_job(was.id), job)
     return lines
+
+
+def _settle(engine: Engine, who: Principal, pieces: Sequence[Piece]) -> None:
+    """Take for requests what may be one: what names a memory, and a yes to a question."""
+    own = [piece for piece in pieces if piece.source == "user_stated"]
+    for piece in own:
+        for sentence, reading in piece.doubted:
+            asked = any(ask.kind in WITHDRAWS for ask in piece.asks)
+            if not asked and privacy.meant(engine, who, reading.about).exact:
+                piece.asks = [ask for ask in piece.asks if ask.kind is not Kind.UNCLEAR]
+                piece.obey(sentence, reading)
+    first = own[0] if own else None
+    if first and is_yes(first.text) and privacy.asks_everything(engine, who, answered=True):
+        first.obey(first.text, Reading(Kind.FORGET, EVERYTHING))
 
 
 def _cut_refused(engine: Engine, who: Principal, pieces: Sequence[Piece]) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from simonides.capture.commands import Kind, Reading
+from simonides.capture.slots import slots_of
 from simonides.change import privacy
+from simonides.change.matching import Found, named
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.results import Asked
 from simonides.core.scope import Principal
 from simonides.sessions.reading import points_back
-from simonides.text.topics import how_many, is_everything, is_session
+from simonides.text.analyse import analyse
+from simonides.text.topics import EVERYTHING, how_many, is_everything, is_session
 
 ANSWERS = {
     Kind.UNSAFE: "This is no rule: it would switch off a safeguard.",
@@ -21,15 +25,21 @@ ANSWERS = {
 """Requests that need nothing done."""
 
 
-def obey(engine: Engine, who: Principal, reading: Reading, *, cut: bool) -> Asked:
+MOST_LINES = 10
+"""Memories that an answer lists; chosen."""
+
+
+def obey(
+    engine: Engine, who: Principal, reading: Reading, *, cut: bool, confirmed: bool = False
+) -> Asked:
     """Do what a clause asks for, or ask back.
 
     Args:
         engine: The store.
         who: The user.
-
         reading: What is asked.
         cut: Whether the message itself is what the user does not want to be kept.
+        confirmed: Whether the user was asked before whether everything is to be forgotten.
     """
     about, done, gone = reading.about, True, privacy.Gone(0)
     match reading.kind:
@@ -46,17 +56,19 @@ def obey(engine: Engine, who: Principal, reading: Reading, *, cut: bool) -> Aske
             if reading.kind is Kind.REFUSE:
                 privacy.refuse(engine, who, session=who.conversation)
                 answer = f"{answer} Nothing more of it is kept."
+        case Kind.REFUSE | Kind.FORGET if is_everything(about) and confirmed:
+            gone = privacy.forget_everything(engine, who)
+            answer = _counted(gone, "you")
         case Kind.REFUSE | Kind.FORGET if is_everything(about):
-            answer, done = "Everything? Then erase the memory.", False
+            answer, done = "Everything? Say yes, and all that is remembered is forgotten.", False
+            privacy.ask_back(engine, who, EVERYTHING)
         case Kind.REFUSE if _is_refused(engine, who, about):
-            answer = f"Nothing about {about} is kept from now on, and what is known is not used."
+            answer, done = _hidden(engine, who, about)
         case Kind.FORGET:
-            gone = privacy.forget_topic(engine, who, about)
-            answer = _counted(gone, about)
+            answer, done, gone = _forgotten(engine, who, about)
         case _:
             answer, done = "What should be forgotten, or not be kept?", False
-    if not done:
-        privacy.ask_back(engine, who, about)
+            privacy.ask_back(engine, who, about)
     return Asked(kind=reading.kind.value, about=about, answer=answer, done=done, undo=gone.undo)
 
 
@@ -66,6 +78,44 @@ def _is_refused(engine: Engine, who: Principal, about: str) -> bool:
         privacy.refuse(engine, who, about=about)
         return True
     return False
+
+
+def _hidden(engine: Engine, who: Principal, about: str) -> tuple[str, bool]:
+    """Return what the user is told of a refusal, and whether all of it is clear."""
+    found, answer = named(engine, who, about), f"Nothing about {about} is kept from now on."
+    for each in found.exact:
+        for slot in (slot for clause in each.clauses for slot in slots_of(clause)):
+            if slot.key and not found.topic.covers(analyse(f"{slot.key} {slot.value}")):
+                privacy.refuse(engine, who, key=slot.key)  # "my address" is the fact location
+    if found.exact:
+        return f"{answer} What is known is not used:{_lines(found.exact)}", True
+    if not found.likely:
+        return f"{answer} Nothing is remembered about it.", True
+    privacy.ask_back(engine, who, about, found.likely)
+    return f"{answer} {_question(found.likely)}", False
+
+
+def _forgotten(engine: Engine, who: Principal, about: str) -> tuple[str, bool, privacy.Gone]:
+    """Forget what some words name; return what the user is told, whether it is done, and what."""
+    found, left, gone = privacy.forget_named(engine, who, about)
+    if left:
+        return f"This could not be forgotten:{_lines(left)}", False, gone
+    if found.likely:
+        return _question(found.likely), False, gone
+    lines = f":{_lines(found.exact)}" if found.exact else "."
+    return _counted(gone, about).removesuffix(".") + lines, True, gone
+
+
+def _question(found: Sequence[Found]) -> str:
+    memories = "a memory" if len(found) == 1 else f"{len(found)} memories"
+    which = "it" if len(found) == 1 else "them"
+    return f"I found {memories} that may be meant:{_lines(found)}\nForget {which}?"
+
+
+def _lines(found: Sequence[Found]) -> str:
+    texts = list(dict.fromkeys(each.text for each in found))
+    more = [f"and {len(texts) - MOST_LINES} more"] if len(texts) > MOST_LINES else []
+    return "".join(f"\n- {text}" for text in [*texts[:MOST_LINES], *more])
 
 
 def _counted(gone: privacy.Gone, about: str) -> str:

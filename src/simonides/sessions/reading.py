@@ -17,6 +17,7 @@ from simonides.capture.messages import Message
 from simonides.capture.moods import Mood, Sense, meant, sense_of, senses
 from simonides.capture.segments import Part, Whose, parts_of
 from simonides.capture.slots import fact_fields, is_for_now, manner_of, slots_of
+from simonides.capture.wishes import is_open, wish_of
 from simonides.core.policy import MANNERS, folded
 from simonides.core.record import GAP, Source, is_gap
 from simonides.prompt.lines import TITLE
@@ -52,6 +53,7 @@ class Piece:
         is_cut: Whether the user asked not to keep what stands in it.
         reasons: Why part of it is not kept.
         corrections: Clauses that give another value for what was said before.
+        doubted: Sentences that ask something of the memory if it holds what they name.
     """
 
     text: str
@@ -64,6 +66,7 @@ class Piece:
     is_cut: bool = False
     reasons: list[str] = field(default_factory=list)
     corrections: list[str] = field(default_factory=list)
+    doubted: list[tuple[str, Reading]] = field(default_factory=list)
 
     @property
     def is_kept(self) -> bool:
@@ -74,6 +77,12 @@ class Piece:
         """Keep and learn nothing of it."""
         self.text, self.is_cut = GAP, True
         self.learned, self.corrections = [], []
+
+    def obey(self, sentence: str, reading: Reading) -> None:
+        """Take a sentence for a request, and keep nothing of it."""
+        self.asks.append(reading)
+        self.text = self.text.replace(sentence, GAP, 1)
+        self.learned = [each for each in self.learned if _evidence(each) not in sentence]
 
     def drop_echoes(self, shown: frozenset[bytes]) -> None:
         """Learn nothing that a digest has shown in this conversation."""
@@ -139,7 +148,8 @@ def _typed(message: Message) -> list[Part]:
 def _unsure(piece: Piece, text: str) -> Piece:
     """Return a piece that may be another's: it loses nothing, and what it asks is asked back."""
     asks = [Reading(Kind.UNCLEAR, text) for ask in piece.asks if ask.kind in _ON_MEMORY]
-    return replace(piece, text=text, is_cut=False, asks=asks[:1], corrections=[], origin=UNSURE)
+    kept = replace(piece, text=text, is_cut=False, corrections=[], doubted=[])
+    return replace(kept, asks=asks[:1], origin=UNSURE)
 
 
 def _plain(message: Message, speaker: str | None, source: str) -> list[Piece]:
@@ -164,10 +174,16 @@ def _understand(piece: Piece, most: int) -> int:
     said = senses(piece.text)[:most]
     before: Sense | None = None
     for sense in said:
-        _read_sentence(piece, sense, "" if before is None else before.text)
+        last = "" if before is None else before.text
+        wish = wish_of(sense, last)
+        if wish is not None and wish.is_sure:
+            piece.obey(sense.text, wish.reading)
+            continue
+        piece.doubted += [] if wish is None else [(sense.text, wish.reading)]
+        _read_sentence(piece, sense, last)
         _learn_danger(piece, sense, before)
         before = sense if sense.who != "they" else before
-    if piece.is_kept and any(each.kind in _WITHDRAWS and points_back(each) for each in piece.asks):
+    if piece.is_kept and any(each.kind in WITHDRAWS and points_back(each) for each in piece.asks):
         piece.drop()
     return len(said)
 
@@ -201,8 +217,8 @@ def _read_sentence(piece: Piece, sense: Sense, before: str) -> None:
 
 
 _LASTING = (Kind.RULE, Kind.PROHIBITION)
-_ON_MEMORY = (Kind.REFUSE, Kind.FORGET, Kind.UNSAY, Kind.UNCLEAR)
-_WITHDRAWS = (Kind.REFUSE, Kind.OFF_RECORD, Kind.FORGET, Kind.UNSAY)
+_ON_MEMORY = (Kind.REFUSE, Kind.OFF_RECORD, Kind.FORGET, Kind.UNSAY, Kind.UNCLEAR)
+WITHDRAWS = (Kind.REFUSE, Kind.OFF_RECORD, Kind.FORGET, Kind.UNSAY)
 
 
 def points_back(reading: Reading) -> bool:
@@ -211,6 +227,8 @@ def points_back(reading: Reading) -> bool:
 
 
 def _read(piece: Piece, clause: str, reading: Reading, before: str) -> None:
+    if reading.kind is Kind.OFF_RECORD and is_open(clause):
+        return
     match reading.kind:
         case Kind.REFUSE | Kind.OFF_RECORD | Kind.FORGET | Kind.UNSAY | Kind.UNCLEAR:
             piece.asks.append(reading)

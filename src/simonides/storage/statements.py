@@ -147,6 +147,7 @@ ENDED_BY = f"{_ROWS} AND ended_by = :id AND ended = 'superseded'"
 
 KNOWN = _SQL["KNOWN"]
 
+EVERY_ROOT = "SELECT DISTINCT root FROM memories WHERE owner = :owner"
 SESSION_ROOTS = "SELECT DISTINCT root FROM memories WHERE owner = :owner AND session = :session"
 
 LAST_FACTS = _SQL["LAST_FACTS"]

@@ -1,22 +1,19 @@
-"""What a topic in plain words covers: "my wife", "anything about my health", "the Alpha project".
+"""What a topic in plain words names: "my wife", "anything about my health", "the Alpha project".
 
-A topic covers a text that holds most of its rare words, a name of the person meant, or a word of a
-field that people name as a whole. It errs on the side of the user's wish, except for identifiers:
+A topic covers a text in which every word of it that names something stands: inflected, as a word of
+kinship for the same person, or as the name that the memory ties to it. Identifiers must be whole:
 "ana@acme.io" does not cover ana@acme.io.uk.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
 from simonides.text.analyse import analyse
 from simonides.text.words import listed, table
-
-MOST_WORTH = 0.5
-"""Share of a topic's summed rarity that a text must hold."""
 
 # Words that say nothing of a subject.
 _GENERIC = frozenset(analyse(" ".join(listed("no_subject"))))
@@ -37,6 +34,28 @@ _ALSO = re.compile(
 _NAMED = re.compile(r"[A-Z@\d]|[^\W\x00-\u036f]")
 # "ana@acme.io", "INV-100-B", "555-0100"; no "p.m.", "4th" and "5-year-old".
 _IDENTIFIER = re.compile(r"\w{3,}[@._]\w|\w[@._]\w{3,}|[^\W\d]\S*\d|\d(?:\W?\d){4}")
+
+# "the job and the interview": two topics.
+_AND = re.compile(
+    r",? (?:and|und|y|et|e|en|и) (?=(?:the|my|our|der|die|das|mein\w*|el|la|los|las|mis?|le|les|ma"
+    r"|mes|mon|il|o|a|meu|minha|het|de|mijn)\b)",
+    re.IGNORECASE,
+)
+_KINSMAN = re.compile(r"\b([\w'-]+)\.? ([A-ZА-ЯЁ][\w'-]*)")
+_JOINED = re.compile(r"\w['’.@/:_-]\w")
+# Signs of Chinese and Japanese that say nothing of a subject.
+_SIGNS = re.compile(
+    "我们|我的|关于|之前|告诉你|说过|说的|事情|一切|所有|全部|[我你您他她的了吧过那这事]|私の|私が|私は|について"
+    "|のこと|こと|言った|話した|した|すべて|[のがはをにとで]"
+)
+_TITLES = frozenset(
+    "dr mr mrs ms prof herr frau senor senora signor signora monsieur madam client custom patient"
+    " colleagu teacher doctor landlord".split()
+)
+"""Terms of words that stand before a name and say whose it is."""
+
+EVERYTHING = "everything"
+"""The topic that is the user as a whole."""
 
 _NUMBERS = "one two three four five six seven eight nine ten".split()
 _NUMBER = "|".join((*_NUMBERS, r"\d{1,3}"))
@@ -62,50 +81,83 @@ class Topic:
 
     Attributes:
         words: As the user put it.
-        terms: Index terms of its telling words.
-        names: Terms of the names that the memory ties to it.
-        fields: Terms of the fields that it names.
+        groups: For each word that names something, the index terms of which a text must hold one.
         identifiers: Terms of each identifier in it: a text must hold all of one.
         others: Other names of the same.
+        tied: Terms of the names of the person meant, which the memory ties to it.
     """
 
     words: str
-    terms: frozenset[str]
-    names: frozenset[str] = frozenset()
-    fields: frozenset[str] = frozenset()
+    groups: tuple[frozenset[str], ...]
     identifiers: tuple[frozenset[str], ...] = ()
     others: tuple[Topic, ...] = ()
+    tied: frozenset[str] = frozenset()
 
-    def covers(self, terms: Iterable[str], worth: Callable[[str], float] = lambda _: 1.0) -> bool:
-        """Whether it covers a text of these index terms; ``worth`` is the rarity of a term."""
+    @property
+    def names_something(self) -> bool:
+        """Whether any word of it says what is meant."""
+        return bool(self.groups or self.identifiers or self.others)
+
+    def covers(self, terms: Iterable[str]) -> bool:
+        """Whether a text of these index terms holds every word of it."""
         held = set(terms)
-        if held & (self.names | self.fields) or any(o.covers(held, worth) for o in self.others):
+        if any(other.covers(held) for other in self.others):
             return True
         if self.identifiers and not any(map(held.issuperset, self.identifiers)):
             begun = [next(iter(each)) for each in self.identifiers if len(each) == 1]
             if not any(term.startswith(tuple(begun)) for term in held):
                 return False
-        every = sum(map(worth, self.terms))
-        return bool(self.terms) and sum(map(worth, self.terms & held)) >= MOST_WORTH * every
+        named = bool(self.groups or self.identifiers)
+        return named and not any(held.isdisjoint(group) for group in self.groups)
+
+    def share(self, terms: Iterable[str]) -> float:
+        """Return the share of its words that stand in a text of these index terms."""
+        held = set(terms)
+        found = sum(not held.isdisjoint(group) for group in self.groups)
+        own = found / len(self.groups) if self.groups else 0.0
+        return max([own, *(other.share(held) for other in self.others)])
 
 
-def topic_of(words: str, known: Iterable[str] = ()) -> Topic:
+def topic_of(words: str, tied: frozenset[str] = frozenset()) -> Topic:
     """Read a topic.
 
     Args:
         words: As the user put it.
-        known: Texts of the user, in which a person's name may stand: "my wife Nora".
+        tied: Terms of the names of the person meant; see `names_of`.
     """
     named = _ALSO.split(words.strip())
     alike = re.search("[A-Z@]", words) and all(_NAMED.search(name) for name in named if name)
-    others = tuple(topic_of(name) for name in named if name) if alike and named[1:] else ()
+    others = [name for name in named if name] if alike and named[1:] else []
+    listed = [part.strip() for part in _AND.split(words)]
+    others += listed if listed[1:] and all(_groups(part) for part in listed) else []
     who = _WHO.fullmatch(words)
     subject = who[1] if who else _RECORD.sub("", words)
-    terms = frozenset(analyse(subject)) - _GENERIC
     identifiers = _identifiers(subject)
-    spanned = [spanning for names, spanning in _fields() if terms & names and not identifiers]
-    fields = frozenset[str]().union(*spanned)
-    return Topic(words, terms, _names(words, known), fields, identifiers, others)
+    groups = _groups(subject, frozenset().union(*identifiers))
+    if tied:
+        groups = tuple(each | tied if each & _kin().keys() else each for each in groups)
+    return Topic(words, groups, identifiers, tuple(topic_of(name) for name in others), tied)
+
+
+def _groups(words: str, identifiers: frozenset[str] = frozenset()) -> tuple[frozenset[str], ...]:
+    """Return the terms that stand for each word that names something."""
+    found: dict[str, frozenset[str]] = {}
+    bare = _KINSMAN.sub(_named_alone, _SIGNS.sub(" ", words))
+    for word in bare.split():
+        terms = analyse(word)
+        parts = terms[:-1] if len(terms) > 1 and _JOINED.search(word) else terms
+        if not identifiers.isdisjoint(terms):
+            continue
+        for term in parts:
+            if term not in _GENERIC:
+                found[term] = _kin().get(term, frozenset()) | {term}
+    return tuple(found.values())
+
+
+def _named_alone(found: re.Match[str]) -> str:
+    """Return the name in "my sister Ruth"; a word that tells no relation stays."""
+    terms = analyse(found[1])
+    return found[2] if terms and (terms[0] in _kin() or terms[0] in _TITLES) else found[0]
 
 
 def _identifiers(words: str) -> tuple[frozenset[str], ...]:
@@ -120,6 +172,11 @@ def _identifiers(words: str) -> tuple[frozenset[str], ...]:
             digits = all(part.isdigit() for part in parts)
             found.append(frozenset(parts) if digits else frozenset([whole]))
     return tuple(found)
+
+
+def is_kin(words: str) -> bool:
+    """Whether some words begin with one of kinship."""
+    return bool(_kin().keys() & analyse(" ".join(words.split()[:1])))
 
 
 def is_just_said(topic: str) -> bool:
@@ -147,14 +204,20 @@ def is_everything(topic: str) -> bool:
 
 
 @cache
-def _fields() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
-    return tuple(
-        (frozenset(analyse(row["names"])), frozenset(analyse(f"{row['names']} {row['words']}")))
-        for row in table()["fields"].values()
-    )
+def _kin() -> dict[str, frozenset[str]]:
+    """Return for each word of kinship the terms of all words of its kind."""
+    found: dict[str, frozenset[str]] = {}
+    for line in table()["lists"]["kin"].strip().splitlines():
+        same, _, kinds = line.partition(":")
+        whole = frozenset(analyse(f"{same} {kinds}"))
+        for term in analyse(same):
+            found[term] = found.get(term, frozenset()) | whole
+        for term in analyse(kinds):
+            found.setdefault(term, frozenset({term}))
+    return found
 
 
-def _names(words: str, known: Iterable[str]) -> frozenset[str]:
+def names_of(words: str, known: Iterable[str]) -> frozenset[str]:
     """Return the terms of a person's names: "my wife" is Nora if a known text says so."""
     heads = [word for word in re.findall(r"\b[a-z][\w'-]+", words) if set(analyse(word)) - _GENERIC]
     found: set[str] = set()

@@ -200,9 +200,8 @@ def decided(turn: Turn, judged: Judgement, vector: Vector) -> Outcome:
     candidate = judged.candidate
     if isinstance(judged, Drop):
         return refused(turn.tx, judged)
-    terms, worth = candidate.analysed.terms, turn.index.worth
-    refusals = turn.index.refusals
-    if any(each.covers(candidate.key, candidate.category, terms, worth) for each in refusals):
+    said = (candidate.key, candidate.category, candidate.analysed.terms)
+    if any(each.covers(*said) for each in turn.index.refusals):
         return refused(turn.tx, Drop(candidate, ("refused_by_user",)))
     if not lift(turn.tx, candidate):
         return refused(turn.tx, Drop(candidate, ("tombstoned",)))

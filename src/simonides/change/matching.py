@@ -1,0 +1,214 @@
+"""Which memories a request in plain words names, and which it may mean.
+
+Exact is a clause in which every word stands that names something, about the same person: "that I'm
+allergic to nuts" is not "my brother is allergic to nuts". What has only some of the words, or
+resembles them, is likely at most.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from simonides.capture.clauses import clauses_of
+from simonides.capture.moods import Subject, sense_of
+from simonides.capture.wordings import class_at, class_in, class_of, plain
+from simonides.core.engine import Engine
+from simonides.core.record import GAP, TURN
+from simonides.core.scope import Principal
+from simonides.models.embedder import EmbedderFailed, embed_question
+from simonides.recall.index import Floats, OwnerIndex
+from simonides.recall.view import View
+from simonides.storage.rows import MemoryRow, by_id
+from simonides.text.analyse import analyse
+from simonides.text.topics import Topic, is_kin, names_of, topic_of
+
+MOST_LIKELY = 10
+"""Memories that the user is asked about at once; chosen."""
+
+MOST_OF_A_WORD = 3
+"""A common word that more memories hold names no single one. Chosen."""
+
+LEAST_SHARE = 0.5
+"""Share of a request's words in a memory that it may mean; chosen."""
+
+LEAST_COSINE = 0.3
+"""Of a memory that resembles a request; chosen."""
+
+MOST_NEAR = 3
+"""Memories that only resemble a request; chosen."""
+
+LEAST_STEM = 4
+"""Letters with which two words of one kind begin: "weigh", "weight". Chosen."""
+
+_OF_OTHERS = re.compile(r"(?:\w's|\b(?:his|her|their|your))\s+(\w+)", re.IGNORECASE)
+_THAT = re.compile(r"(?:that|dass|que|qu'|che|dat|что)\s*", re.IGNORECASE)
+
+
+class Found(NamedTuple):
+    """A memory that a request names.
+
+    Attributes:
+        row: The memory.
+        clauses: The clauses of a turn that are meant; none of what is meant as a whole.
+    """
+
+    row: MemoryRow
+    clauses: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What the user is told of it."""
+        return " ".join(self.clauses) or str(self.row["content"]).replace(GAP, "").strip()
+
+    @property
+    def places(self) -> list[int]:
+        """The numbers of its clauses in the turn."""
+        every = clauses_of(self.row["content"]) if self.clauses else []
+        return [number for number, clause in enumerate(every) if clause in self.clauses]
+
+
+class Named(NamedTuple):
+    """What a request names exactly, and what it may mean where it names nothing exactly."""
+
+    topic: Topic
+    exact: list[Found]
+    likely: list[Found]
+
+
+def named(engine: Engine, who: Principal, words: str) -> Named:
+    """Return the user's memories that some words name, and those that they may mean."""
+    topic = tied_topic(engine, who, words)
+    fits = _fitting(topic)
+    rows = rows_where(engine, who, lambda part: part.covered(topic))
+    exact = [found for row in rows if (found := _found(row, topic, fits)) is not None]
+    if exact:
+        return Named(topic, exact, [])
+    first, comma, _ = words.partition(",")
+    if comma and (part := named(engine, who, first)).exact:
+        return part  # "the date of the interview, I got it wrong"
+    return Named(topic, [], _likely(engine, who, topic))
+
+
+def is_common(found: Named) -> bool:
+    """Whether the words are one word, no name, that too many memories hold to name one of them."""
+    word = found.topic.words.split()[-1:]
+    names = any(each[:1].isupper() for each in word) or found.topic.identifiers
+    many = sum(each.row["category"] == TURN for each in found.exact) > MOST_OF_A_WORD
+    return many and len(found.topic.groups) == 1 and not names
+
+
+def tied_topic(engine: Engine, who: Principal, words: str) -> Topic:
+    """Read a topic against what the user has said: "my wife" may be Nora."""
+    topic = topic_of(words)
+    known = [row["content"] for row in rows_where(engine, who, lambda part: part.covered(topic))]
+    return topic_of(words, names_of(words, known))
+
+
+def rows_where(
+    engine: Engine, who: Principal, chosen: Callable[[OwnerIndex], np.ndarray]
+) -> list[MemoryRow]:
+    """Return the user's memories in force that are chosen in its index."""
+
+    def ids(view: View) -> list[bytes]:
+        [part] = view.parts
+        part.settle()
+        rows = np.flatnonzero(chosen(part) & part.column("live"))
+        return [part.ids[row] for row in rows.tolist()]
+
+    with engine.db.read(who.owner) as connection:
+        found = engine.indexes.reading(connection, [who.owner], ids)
+        return by_id(connection, who.owner, found)
+
+
+def _fitting(topic: Topic) -> Callable[[str], bool]:
+    """Return whether a clause is what a topic names, about the same person."""
+    words = plain(topic.words)
+    states = _THAT.match(words)
+    said = words[states.end() :] if states else words
+    mine = class_at("my", said)
+    own = bool(states and class_at("i", said)) or bool(mine and not is_kin(said[mine.end() :]))
+    my_kin = any(is_kin(words[found.end() :]) for found in class_of("my", words))
+    denies = class_in("no", said) is not None
+
+    def fits(clause: str) -> bool:
+        if not topic.covers(analyse(clause)):
+            return False
+        if my_kin and any(is_kin(found[1]) for found in _OF_OTHERS.finditer(plain(clause))):
+            return False
+        sense = sense_of(clause)
+        if own and sense.subject in (Subject.RELATED, Subject.NAMED):
+            return False
+        return not states or sense.is_negated == denies
+
+    return fits
+
+
+def _found(row: MemoryRow, topic: Topic, fits: Callable[[str], bool]) -> Found | None:
+    if row["category"] != TURN:
+        said = row["quote"] or row["content"]
+        covers = topic.covers(row["terms"].split())
+        return Found(row) if fits(said) or (covers and not topic.covers(analyse(said))) else None
+    clauses = tuple(clause for clause in clauses_of(row["content"]) if fits(clause))
+    return Found(row, clauses) if clauses else None
+
+
+def _likely(engine: Engine, who: Principal, topic: Topic) -> list[Found]:
+    vector = _vector(engine, topic.words)
+    wide, near = topic, dict[bytes, float]()
+
+    def chosen(part: OwnerIndex) -> np.ndarray:
+        nonlocal wide
+        wide = replace(topic, groups=tuple(_alike(each, part) for each in topic.groups))
+        found = part.partly(wide.groups) | part.covered(topic)
+        if vector is not None:
+            cosines = np.where(part.column("live"), part.dots(vector), 0)
+            for row in np.argsort(-cosines)[:MOST_NEAR].tolist():
+                if cosines[row] >= LEAST_COSINE:
+                    found[row], near[part.ids[row]] = True, float(cosines[row])
+        return found
+
+    rows = rows_where(engine, who, chosen)
+    telling = replace(wide, groups=tuple(g for g in wide.groups if not is_kin(" ".join(g))))
+    telling = telling if telling.groups else wide  # a relation alone is no sign
+    ranked = [(telling.share(row["terms"].split()), near.get(row["id"], 0.0), row) for row in rows]
+    names = frozenset(analyse(" ".join(re.findall(r"(?<!^)\b[A-Z]\w+", topic.words))))
+    if any(names & set(row["terms"].split()) for _, _, row in ranked):
+        ranked = [each for each in ranked if names & set(each[2]["terms"].split())]
+    meant = [each for each in ranked if each[0] >= LEAST_SHARE or each[1]]
+    meant.sort(key=lambda each: each[:2], reverse=True)
+    return [_part(row, wide) for _, _, row in meant[:MOST_LIKELY]]
+
+
+def _part(row: MemoryRow, topic: Topic) -> Found:
+    """Return the clauses of a turn that hold most of a topic, or all of it."""
+    if row["category"] != TURN:
+        return Found(row)
+    shares = [(topic.share(analyse(clause)), clause) for clause in clauses_of(row["content"])]
+    return Found(row, tuple(clause for share, clause in shares if share >= LEAST_SHARE))
+
+
+def _alike(group: frozenset[str], part: OwnerIndex) -> frozenset[str]:
+    """Return a group with the terms of the index that begin with one of it, or that begin one."""
+    stems = [term for term in group if len(term) >= LEAST_STEM]
+    found = {
+        term
+        for term in part.terms
+        if len(term) >= LEAST_STEM and any(term.startswith(s) or s.startswith(term) for s in stems)
+    }
+    return group | found
+
+
+def _vector(engine: Engine, words: str) -> Floats | None:
+    """Return the vector of some words; None without an embedder, or where it failed."""
+    if engine.embedder is None:
+        return None
+    try:
+        whole: Floats = embed_question(engine.embedder, words).whole
+    except EmbedderFailed:
+        return None  # words alone are searched
+    return whole
