@@ -40,3 +40,14 @@ def test_after_ten_minutes_it_is_gone_for_good(ana, clock, store):
 def test_an_answer_without_a_deletion_cannot_be_taken_back(ana):
     with pytest.raises(InvalidInput):
         ana.undo(ana.add("I like tea."))
+
+
+def test_what_the_organisation_was_given_goes_too(store, ana):
+    store.admin(actor="root").grant("ana", "org_write", org="acme")
+    ana.add("I am allergic to nuts.")
+    [fact] = [each for each in ana.list() if each.category == "danger"]
+    assert ana.promote(fact.id).kind in ("created", "held")
+    bob = store.memory(user="bob", org="acme")
+    assert any("nuts" in each.content for each in bob.recall("nuts"))
+    ana.add("Forget that I am allergic to nuts.")
+    assert not any("nuts" in each.content for each in bob.recall("nuts"))

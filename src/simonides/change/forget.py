@@ -17,7 +17,7 @@ from simonides.core.errors import NotFound, StoreFull
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
 from simonides.core.policy import folded
 from simonides.core.record import GAP, Record, id_text, is_gap
-from simonides.core.scope import Principal
+from simonides.core.scope import Principal, Scope
 from simonides.models.embedder import embed
 from simonides.recall.index import analysed
 from simonides.recall.lookup import name_of, own, versions
@@ -87,17 +87,7 @@ def _forgotten(
 ) -> list[Event]:
     root = id_bytes(standing.root)
     # Copies go first: after a crash the original is still there, and the caller asks again.
-    for scope in standing.scope.ancestors:
-        if scope.owner == standing.owner:
-            continue
-        params = {"owner": scope.owner, "parent_owner": standing.owner, "parent": root}
-        with engine.db.read(scope.owner) as connection:
-            has_copies = connection.one(statements.DERIVED, params) is not None
-        if has_copies:
-            with engine.db.read(standing.owner) as connection:
-                ids = {id_text(row["id"]) for row in versions(connection, standing.owner, root)}
-            with owner_turn(engine, scope.owner, who.name) as (tx, _):
-                _forget_derived(tx, standing.owner, root, ids, set())
+    forget_copies(engine, who, standing.scope, root)
     redactions = _said_again(engine, standing.owner, root) if turns else []
     done: set[bytes] = set()
     with owner_turn(engine, standing.owner, who.name) as turn:
@@ -109,6 +99,21 @@ def _forgotten(
         for redaction in redactions:
             redact(turn, redaction, done)
     return events
+
+
+def forget_copies(engine: Engine, who: Principal, scope: Scope, root: bytes) -> None:
+    """Delete what an organisation, or everybody, was given of a memory."""
+    for above in scope.ancestors:
+        if above.owner == scope.owner:
+            continue
+        params = {"owner": above.owner, "parent_owner": scope.owner, "parent": root}
+        with engine.db.read(above.owner) as connection:
+            has_copies = connection.one(statements.DERIVED, params) is not None
+        if has_copies:
+            with engine.db.read(scope.owner) as connection:
+                ids = {id_text(row["id"]) for row in versions(connection, scope.owner, root)}
+            with owner_turn(engine, above.owner, who.name) as (tx, _):
+                _forget_derived(tx, scope.owner, root, ids, set())
 
 
 def forget_rows(tx: Transaction, rows: list[MemoryRow], done: set[bytes]) -> list[Event]:

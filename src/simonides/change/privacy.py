@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from simonides.capture.clauses import clauses_of
 from simonides.change import undo
-from simonides.change.forget import Redaction, forget_rows, redact, redacted
+from simonides.change.forget import Redaction, forget_copies, forget_rows, redact, redacted
 from simonides.change.matching import Found, Named, is_common, named, tied_topic
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
@@ -211,6 +211,8 @@ def _forgotten(
     says: Callable[[str], bool] | None = None,
 ) -> Gone:
     engine.journal.flush()
+    for root in roots:
+        forget_copies(engine, who, who.home, root)
     count, kept = 0, None
     with owner_turn(engine, who.owner, who.name) as turn:
         tx, done = turn.tx, set[bytes]()
