@@ -491,3 +491,15 @@ def test_a_program_refuses_a_conversation(chat, store):
     store.memory(user="ana", session="other").add("I own a drum.")
     assert [each.content for each in chat.list()] == ["I own a drum."]
     assert (refusal.kind, refusal.value) == ("session", "thread-7")
+
+
+def test_what_was_said_on_a_day_is_forgotten(ana, clock):
+    ana.add("I bought a piano.")
+    clock.advance(days=1)
+    ana.add("My cousin moved to Turin.")
+    clock.advance(days=1)
+    [asked] = ana.add("Forget what I told you yesterday.").lines[0].asked
+    assert asked.done
+    assert [each.content for each in ana.list() if each.category == "turn"] == ["I bought a piano."]
+    [asked] = ana.add("Please delete what I said last week.").lines[0].asked
+    assert not asked.done

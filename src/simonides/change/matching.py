@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import NamedTuple
 
 import numpy as np
@@ -17,14 +18,16 @@ import numpy as np
 from simonides.capture.clauses import clauses_of
 from simonides.capture.moods import Subject, sense_of
 from simonides.capture.wordings import class_at, class_in, class_of, plain
+from simonides.core.clock import local_time
 from simonides.core.engine import Engine
 from simonides.core.record import GAP, TURN
 from simonides.core.scope import Principal
 from simonides.models.embedder import EmbedderFailed, embed_question
 from simonides.recall.index import Floats, OwnerIndex
+from simonides.recall.question import Days, days_named, within, without_days
 from simonides.recall.view import View
 from simonides.storage.rows import MemoryRow, by_id
-from simonides.text.analyse import analyse
+from simonides.text.analyse import analyse, fold
 from simonides.text.topics import Topic, is_kin, names_of, topic_of
 
 MOST_LIKELY = 10
@@ -82,6 +85,8 @@ class Named(NamedTuple):
 
 def named(engine: Engine, who: Principal, words: str) -> Named:
     """Return the user's memories that some words name, and those that they may mean."""
+    if (of_days := _of_days(engine, who, words)) is not None:
+        return of_days
     topic = tied_topic(engine, who, words)
     fits = _fitting(topic)
     rows = rows_where(engine, who, lambda part: part.covered(topic))
@@ -92,6 +97,24 @@ def named(engine: Engine, who: Principal, words: str) -> Named:
     if comma and (part := named(engine, who, first)).exact:
         return part  # "the date of the interview, I got it wrong"
     return Named(topic, [], _likely(engine, who, topic))
+
+
+def _of_days(engine: Engine, who: Principal, words: str) -> Named | None:
+    """Return what the user said at a time, if the words name nothing but that: "on 3 March".
+
+    What is named as a day is exact; "last week" may mean what was said then.
+    """
+    folded, now = fold(words), local_time(engine.clock, engine.clock.now_ms()).date()
+    spans = days_named(folded, now)
+    topic = topic_of(without_days(folded))
+    if not spans or topic.names_something:
+        return None
+    if "yesterday" in folded:
+        spans = (Days(now - timedelta(1), now - timedelta(1)),)
+    rows = rows_where(engine, who, lambda part: within(spans, part.column("day")) == 1)
+    found = [Found(row) for row in rows if row["role"] in (None, "user")]
+    is_day = all(first == last for first, last in spans)
+    return Named(topic, found if is_day else [], [] if is_day else found[:MOST_LIKELY])
 
 
 def is_common(found: Named) -> bool:

@@ -141,6 +141,13 @@ def days_named(folded: str, today: date) -> tuple[Days, ...]:
     return tuple(span for span in found if span)
 
 
+def without_days(folded: str) -> str:
+    """Return a folded text without the words that name times."""
+    for form in (_DATE, _DIGITS, _AGO):
+        folded = form.sub(" ", folded)
+    return folded
+
+
 def _read_date(match: re.Match[str], today: date) -> Days | None:
     day, name, year = match["before"] or match["after"], match["name"], match["year"]
     if name in _NO_DATES and not (day or year):
