@@ -197,7 +197,7 @@ SAID_OTHERWISE = [
     "My flatmate said that she quit coffee.",
     "Imagine I quit coffee.",
     "Maybe I'll quit coffee.",
-    "My notes on the matter:\nI quit coffee.",
+    "Notes on the matter:\nI quit coffee.",
     "It's all about coffee now.",
     "I'm going to make coffee now.",
 ]
