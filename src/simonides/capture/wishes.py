@@ -124,18 +124,13 @@ def _target(text: str, front: str, rest: str) -> tuple[str, bool]:
 
 def _is_wish(kind: str, text: str, front: str, rest: str, *, orders: bool) -> bool:
     passive = shape("passive").search(front)
-    negated = (
-        passive
-        or shape("negated").search(front)
-        or (kind == "keep" and shape("negated_after").search(rest))
-    )
-    if (
-        bool(negated) != (kind == "keep")
-        or shape("no_memory").match(rest)
-        or shape("own_doing").match(front)
-    ):
+    keeps = kind == "keep"
+    negated = passive or shape("negated").search(front)
+    negated = negated or (keeps and shape("negated_after").search(rest))
+    is_other = shape("no_memory").match(rest) or shape("own_doing").match(front)
+    if is_other or bool(negated) != keeps:
         return False
-    if passive and kind == "keep" and not _is_about_me(front, text):
+    if passive and keeps and not _is_about_me(front, text):
         return False
     if shape("asking").fullmatch(front) or passive:
         return True
@@ -143,8 +138,8 @@ def _is_wish(kind: str, text: str, front: str, rest: str, *, orders: bool) -> bo
         return class_in("please", rest) is not None or not rest.strip("。！ ")
     if class_at("everything", front) and not rest.strip(" .!"):
         return True
-    joins = re.search(r"(?:[,;:]|\bplease|\bmind) $", front, re.IGNORECASE)
-    joins = joins or (orders and re.search(r"\band $", front, re.IGNORECASE))
+    ends = r"(?:[,;:]|\bplease|\bmind|\band) $" if orders else r"(?:[,;:]|\bplease|\bmind) $"
+    joins = re.search(ends, front, re.IGNORECASE)
     return bool(joins and (kind == "remove" or shape("only_it").fullmatch(rest)))
 
 
@@ -185,11 +180,8 @@ def _named(verb: _Verb, text: str, before: str, *, requests: bool) -> Wish | Non
     memory = class_in("memory_noun", text) is not None
     if verb.kind == "take_out" and not (memory or requests or by_it):
         return None
-    sure = (
-        verb.kind == "keep"
-        or is_known
-        or (verb.kind == "remove" and shape("about_what").match(verb.rest))
-    )
+    names = verb.kind == "remove" and shape("about_what").match(verb.rest)
+    sure = verb.kind == "keep" or is_known or names
     target = target if target.startswith("that ") else shape("frame").sub("", target)
     return Wish(Reading(kind, target), bool(sure or (memory and not shape("work").search(target))))
 
