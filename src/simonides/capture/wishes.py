@@ -126,7 +126,7 @@ def _is_wish(kind: str, text: str, front: str, rest: str, *, orders: bool) -> bo
     passive = shape("passive").search(front)
     keeps = kind == "keep"
     negated = passive or shape("negated").search(front)
-    negated = negated or (keeps and shape("negated_after").search(rest))
+    negated: object = passive or shape("negated").search(front)
     is_other = shape("no_memory").match(rest) or shape("own_doing").match(front)
     if is_other or bool(negated) != keeps:
         return False
