@@ -126,9 +126,10 @@ def _is_wish(kind: str, text: str, front: str, rest: str, *, orders: bool) -> bo
     passive = shape("passive").search(front)
     keeps = kind == "keep"
     negated = passive or shape("negated").search(front)
-    negated: object = passive or shape("negated").search(front)
+    negated = bool(passive or shape("negated").search(front))
+    negated |= keeps and shape("negated_after").search(rest) is not None
     is_other = shape("no_memory").match(rest) or shape("own_doing").match(front)
-    if is_other or bool(negated) != keeps:
+    if is_other or negated != keeps:
         return False
     if passive and keeps and not _is_about_me(front, text):
         return False
