@@ -125,7 +125,6 @@ def _target(text: str, front: str, rest: str) -> tuple[str, bool]:
 def _is_wish(kind: str, text: str, front: str, rest: str, *, orders: bool) -> bool:
     passive = shape("passive").search(front)
     keeps = kind == "keep"
-    negated = passive or shape("negated").search(front)
     negated = bool(passive or shape("negated").search(front))
     negated |= keeps and shape("negated_after").search(rest) is not None
     is_other = shape("no_memory").match(rest) or shape("own_doing").match(front)
