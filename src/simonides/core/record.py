@@ -44,6 +44,9 @@ TURN = "turn"
 SUMMARY = "session_summary"
 """Category of what a conversation came to."""
 
+REFUSED = "refused"
+"""Tag of a turn that asks to switch off a safeguard."""
+
 GAP = "[…]"
 """Stands in a turn for what is not kept."""
 
@@ -495,7 +498,10 @@ class Record(Value):
         return max(self.confidence - DECAY_A_DAY * days, 0.0)
 
     def warnings(self, now: datetime) -> tuple[str, ...]:
-        """Return the warnings of ``unverified``, ``stale?`` and ``in review`` that apply."""
+        """Return the warnings that apply: ``unverified``, ``stale?``, ``in review``, ``refused``.
+
+        A turn is ``refused`` if it asks to switch off a safeguard.
+        """
         aged = not self.timeless and now - (self.verified_at or self.created_at) > STALE_AFTER
         soft = self.soft_expires_at is not None and now >= self.soft_expires_at
         stale = self.status is Status.STALE or soft or (self.confidence < STALE_BELOW and aged)
@@ -503,6 +509,7 @@ class Record(Value):
             "unverified": self.needs_verification,
             "stale?": stale,
             "in review": self.status is Status.REVIEW,
+            REFUSED: REFUSED in self.tags,
         }
         return tuple(name for name, holds in found.items() if holds)
 

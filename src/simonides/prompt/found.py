@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from simonides.capture.clauses import clauses_of
 from simonides.capture.slots import is_for_now, was_for_then
 from simonides.core.policy import DigestRules
-from simonides.core.record import SUMMARY, TURN, Record, Trust
+from simonides.core.record import REFUSED, SUMMARY, TURN, Record, Trust
 from simonides.core.results import DigestItem, Hit
 from simonides.core.scope import Principal
 from simonides.models.embedder import TokenCounter
@@ -123,7 +123,10 @@ def _item(
     run: Sequence[Hit], chars: int, earlier: Spans, rules: DigestRules, *, is_over: bool
 ) -> DigestItem:
     best = max(run, key=lambda hit: hit.relevance)
-    marks = run[0].record.warnings(run[0].at) if len(run) == 1 else ()
+    marks = run[0].record.warnings(run[0].at)
+    if len(run) > 1:
+        is_refused = any(REFUSED in hit.record.tags for hit in run)
+        marks = (REFUSED,) if is_refused else ()
     marks = (*marks, "earlier") if is_over else marks
     item = DigestItem(
         ids=tuple(hit.id for hit in run), owner=best.record.owner,

@@ -16,7 +16,7 @@ from simonides.core.clock import local_time, to_ms, zoned_moment
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import EventType, Outcome
-from simonides.core.record import Draft, Record, Source
+from simonides.core.record import REFUSED, Draft, Record, Source
 from simonides.core.results import AddLine, AddReport
 from simonides.core.scope import Principal
 from simonides.core.validation import enum_member, text
@@ -256,7 +256,8 @@ def _judged(
         "session": who.conversation, "role": piece.role, "speaker": piece.speaker,
         "source": piece.source, "at": at, "origin": piece.origin,
     }  # fmt: skip
-    turn = Draft(piece.text, position=0, message_id=message.id, **shared)
+    refused = (REFUSED,) if any(ask.kind is Kind.UNSAFE for ask in piece.asks) else ()
+    turn = Draft(piece.text, position=0, message_id=message.id, tags=refused, **shared)
     facts = [Draft(**{**shared, "role": None, **fields}) for fields in piece.learned]
     judged = [judge(candidate_of(engine, who, fact)) for fact in facts]
     if piece.origin == UNSURE:
