@@ -28,6 +28,9 @@ time, and a message with more of them is pasted."""
 MAX_OPENING_CHARS = 1_000
 """How much of a message is read for signs of who speaks at its beginning; chosen."""
 
+MOST_STAMPED_CHARS = 40
+"""A longer line with a time in it tells something; chosen."""
+
 MAX_LABEL_CHARS = 70
 """A longer text before a colon is no label; chosen."""
 
@@ -44,7 +47,7 @@ _SPEAKER = re.compile(
 _STAMP = re.compile(r"\b\d{1,2}:\d\d(?: ?[AP]M)?\b", re.IGNORECASE)
 _LABEL = re.compile(
     rf"^[^\S\n]*(?:[#>*-]{{1,6}} )?([^\W\d_][\w ,()#&.'/-]{{0,{MAX_LABEL_CHARS}}}?)[^\S\n]?"
-    r"[:：](?!//)",
+    r"(?::(?!//|\d)|：)",
     re.MULTILINE,
 )
 _I = re.compile(r"\b(?:i|we)(?:'ve| have| had)?(?: just)? $", re.IGNORECASE)
@@ -134,7 +137,10 @@ def _labelled(text: str) -> Iterator[Part]:
         paragraph = text[start:stop]
         rest = text[start:].rstrip()
         labels = (each for each in _LABEL.finditer(paragraph) if each.end() < len(rest))
-        label = next((each for each in labels if lead_of(each[1]) is not Whose.OWN), None)
+        leads = [(each, lead_of(each[1])) for each in labels]
+        if "\n" not in text.strip():  # a line of its own: "times: 24 hours", not "Bob: hello"
+            leads = [(each, lead) for each, lead in leads if not _is_subject(each[1], lead)]
+        label = next((each for each, lead in leads if lead is not Whose.OWN), None)
         if label is not None:
             follows = lead_of(label[1]) if whose is Whose.OWN else whose
             cut = label.end() if follows is Whose.OTHER else label.start()
@@ -190,6 +196,11 @@ def lead_of(label: str) -> Whose:
     return Whose.OWN if own else Whose.UNSURE
 
 
+def _is_subject(label: str, lead: Whose) -> bool:
+    """Whether a label says what a remark is about, and names neither a text nor anybody."""
+    return lead is Whose.UNSURE and any(word[:1].islower() for word in label.split())
+
+
 def _joined(found: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Join spans that overlap or touch."""
     last: tuple[int, int] | None = None
@@ -229,7 +240,10 @@ def _is_talk(text: str) -> bool:
     if shape("greeting").search(text) and shape("signed").search(text):
         return True
     lines = text.splitlines() if "\n" in text else []
-    return any((_STAMP.search(line) and len(line) < 40) or _SPEAKER.match(line) for line in lines)
+    return any(
+        (_STAMP.search(line) and len(line) < MOST_STAMPED_CHARS) or _SPEAKER.match(line)
+        for line in lines
+    )
 
 
 def _framed(text: str) -> list[tuple[int, int]]:
