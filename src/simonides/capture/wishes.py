@@ -20,6 +20,7 @@ from simonides.capture.wordings import (
     plain,
     shape,
     tongue,
+    verbs_of,
 )
 from simonides.text.topics import EVERYTHING, is_everything, is_just_said, topic_of
 
@@ -100,7 +101,7 @@ def _secret(text: str) -> Wish | None:
 def _verb(text: str, *, orders: bool) -> _Verb | None:
     """Return the verb of a wish with what stands around it."""
     for kind in ("remove", "take_out", "keep"):
-        for found in class_of(kind, text):
+        for found in verbs_of(kind, text):
             front, rest = text[: found.start()], text[found.end() :]
             if _is_wish(kind, text, front, rest, orders=orders):
                 return _Verb(kind, rest, *_target(text, front, rest))
@@ -189,5 +190,5 @@ def _named(verb: _Verb, text: str, before: str, *, requests: bool) -> Wish | Non
 def _unclear(sense: Sense, text: str) -> Wish | None:
     """Ask back about a wish that names the memory, and is not understood."""
     names = class_in("memory_noun", text) and shape("wishes").match(text)
-    verbs = any(class_in(name, text) for name in ("remove", "take_out"))
+    verbs = any(True for name in ("remove", "take_out") for _ in verbs_of(name, text))
     return Wish(Reading(Kind.UNCLEAR, sense.text)) if names and verbs else None

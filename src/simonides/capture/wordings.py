@@ -28,6 +28,7 @@ LANGUAGES = (
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _UNSPACED = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
+_CYRILLIC = re.compile("[\u0400-\u04ff]")
 _KANA = re.compile("[\u3040-\u30ff]")
 
 
@@ -223,6 +224,8 @@ def tongue(text: str) -> str:
     """Return the language of most of the commonest words in a plain text; "" for none or two."""
     if _UNSPACED.search(text):
         return "japanese" if _KANA.search(text) else "chinese"
+    if _CYRILLIC.search(text):
+        return "russian"
     found = {name: len(_class("small_words", name).findall(text)) for name in LANGUAGES[:-2]}
     best, second = sorted(found, key=lambda name: -found[name])[:2]
     return best if found[best] > found[second] else ""
@@ -247,6 +250,14 @@ def class_at(name: str, text: str) -> re.Match[str] | None:
 def class_of(name: str, text: str, whole: str = "") -> Iterator[re.Match[str]]:
     """Yield every word of a closed class in a plain text; see `class_in`."""
     return _class(name, tongue(whole or text)).finditer(text)
+
+
+def verbs_of(name: str, text: str) -> Iterator[re.Match[str]]:
+    """Yield every word of a class as `class_of`, in English where the language is not clear.
+
+    What a verb does to the memory must not hang on a look-alike: Italian "cancella", "cancelled".
+    """
+    return _class(name, tongue(text) or "english").finditer(text)
 
 
 @cache
