@@ -35,6 +35,9 @@ HOSTILE = [
         "on monday bob wrote:\n>\n",
         "é",
         "a",
+        "x\n\n",
+        "I said: x\n\n",
+        "Is it?\nx\n\n",
     ),
 ]
 

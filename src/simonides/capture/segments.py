@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from functools import lru_cache
 from importlib.resources import files
-from itertools import cycle, islice, pairwise
+from itertools import cycle, groupby, islice, pairwise
 from typing import NamedTuple
 
 from simonides.capture.wordings import class_at, class_in, class_of, plain, shape
@@ -24,6 +24,9 @@ from simonides.text.patterns import spans
 MAX_FRAMES = 100
 """Most frames of one kind in a message; what follows them is foreign too. Chosen: it bounds the
 time, and a message with more of them is pasted."""
+
+MAX_PARAGRAPHS = 1_000
+"""What follows so many paragraphs is one more. Chosen: it bounds the time."""
 
 MAX_OPENING_CHARS = 1_000
 """How much of a message is read for signs of who speaks at its beginning; chosen."""
@@ -131,14 +134,15 @@ def _labelled(text: str) -> Iterator[Part]:
 
     Of a list its paragraphs only: what follows them is unsure.
     """
-    whose, listed = Whose.OWN, False
-    edges = [0, *(found.end() for found in _PARAGRAPH.finditer(text)), len(text)]
+    whose, listed, end = Whose.OWN, False, len(text.rstrip())
+    is_one = "\n" not in text.strip()
+    ends = (found.end() for found in islice(_PARAGRAPH.finditer(text), MAX_PARAGRAPHS))
+    edges = [0, *ends, len(text)]
     for start, stop in pairwise(edges):
         paragraph = text[start:stop]
-        rest = text[start:].rstrip()
-        labels = (each for each in _LABEL.finditer(paragraph) if each.end() < len(rest))
+        labels = (each for each in _LABEL.finditer(paragraph) if start + each.end() < end)
         leads = [(each, lead_of(each[1])) for each in labels]
-        if "\n" not in text.strip():  # a line of its own: "times: 24 hours", not "Bob: hello"
+        if is_one:  # a line of its own: "times: 24 hours", not "Bob: hello"
             leads = [(each, lead) for each, lead in leads if not _is_subject(each[1], lead)]
         label = next((each for each, lead in leads if lead is not Whose.OWN), None)
         if label is not None:
@@ -163,12 +167,11 @@ def _beside(parts: list[Part], *, is_composed: bool) -> Iterator[Part]:
     that stands in the message, it may be any other paragraph.
     """
     own = [n for n, part in enumerate(parts) if part.is_own and any(map(str.isalnum, part.text))]
-    tasks = [n for n in own if len(parts) > 1 and _is_about_text(plain(parts[n].text))]
+    tasks = {n for n in own if len(parts) > 1 and _is_about_text(plain(parts[n].text))}
+    typed = {0, *own[:1], *own[-1:]} if is_composed else set(own)
+    unsure = set(own) - (typed & tasks if tasks else typed)
     for number, part in enumerate(parts):
-        is_beside = is_composed and number and number not in (own[:1] + own[-1:])
-        if number in own and (is_beside or (tasks and number not in tasks)):
-            part = Part(part.text, Whose.UNSURE)
-        yield part
+        yield Part(part.text, Whose.UNSURE) if number in unsure else part
 
 
 def _is_about_text(text: str) -> bool:
@@ -216,15 +219,8 @@ def _joined(found: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _merged(parts: Iterable[Part]) -> list[Part]:
-    found: list[Part] = []
-    for part in parts:
-        if not part.text:
-            continue
-        if found and found[-1].whose is part.whose:
-            found[-1] = Part(found[-1].text + part.text, part.whose)
-        else:
-            found.append(part)
-    return found
+    runs = groupby((part for part in parts if part.text), key=lambda part: part.whose)
+    return [Part("".join(part.text for part in run), whose) for whose, run in runs]
 
 
 def _is_foreign(text: str, me: str | None) -> bool:
