@@ -29,7 +29,7 @@ MAX_PARAGRAPHS = 1_000
 """What follows so many paragraphs is one more. Chosen: it bounds the time."""
 
 MAX_OPENING_CHARS = 1_000
-"""How much of a message is read for signs of who speaks at its beginning; chosen."""
+"""How much of a message, or of a paragraph, is read for signs of what it is; chosen."""
 
 MOST_STAMPED_CHARS = 40
 """A longer line with a time in it tells something; chosen."""
@@ -167,7 +167,7 @@ def _beside(parts: list[Part], *, is_composed: bool) -> Iterator[Part]:
     that stands in the message, it may be any other paragraph.
     """
     own = [n for n, part in enumerate(parts) if part.is_own and any(map(str.isalnum, part.text))]
-    tasks = {n for n in own if len(parts) > 1 and _is_about_text(plain(parts[n].text))}
+    tasks = {n for n in own if len(parts) > 1 and _is_about_text(parts[n].text)}
     typed = {0, *own[:1], *own[-1:]} if is_composed else set(own)
     unsure = set(own) - (typed & tasks if tasks else typed)
     for number, part in enumerate(parts):
@@ -176,8 +176,9 @@ def _beside(parts: list[Part], *, is_composed: bool) -> Iterator[Part]:
 
 def _is_about_text(text: str) -> bool:
     """Whether a paragraph is a question or a task about a text that stands beside it."""
-    points, noun = class_in("deictic", text), class_in("text_noun", text)
     is_question = text.rstrip().endswith(("?", "？"))
+    text = plain(text[:MAX_OPENING_CHARS])
+    points, noun = class_in("deictic", text), class_in("text_noun", text)
     is_task = class_at("manner_verb", text) or (_TASK.match(text) and not class_at("no_verb", text))
     asks = is_question or is_task
     is_known = noun is not None and _THE.search(text[: noun.start()])
