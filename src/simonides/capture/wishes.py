@@ -161,9 +161,11 @@ def _before(front: str) -> str:
 
 def _named(verb: _Verb, text: str, before: str, *, requests: bool) -> Wish | None:
     kind = Kind.REFUSE if verb.kind == "keep" else Kind.FORGET
-    target = shape("wish_ends").split(verb.target, maxsplit=1)[0]
-    for polite in list(class_of("please", target, text)):
-        target = target.replace(polite[0], " ")
+    first, *rest = shape("wish_ends").split(verb.target, maxsplit=1)
+    target = first if first.strip() or not rest else rest[0]
+    for name in ("please", "henceforth"):
+        for polite in list(class_of(name, target, text)):
+            target = target.replace(polite[0], " ")
     target, by_it, is_known = target.strip(" .!?,，。！？"), verb.by_it, False
     if shape("only_it").fullmatch(target) and (known := shape("known").search(plain(before))):
         target, by_it, is_known = known[1], True, True

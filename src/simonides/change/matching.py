@@ -113,6 +113,8 @@ def _of_days(engine: Engine, who: Principal, words: str) -> Named | None:
         spans = (Days(now - timedelta(1), now - timedelta(1)),)
     rows = rows_where(engine, who, lambda part: within(spans, part.column("day")) == 1)
     found = [Found(row) for row in rows if row["role"] in (None, "user")]
+    if not found:
+        return None
     is_day = all(first == last for first, last in spans)
     return Named(topic, found if is_day else [], [] if is_day else found[:MOST_LIKELY])
 
