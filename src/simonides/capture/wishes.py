@@ -8,6 +8,7 @@ the memory can tell: such a wish is not sure.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from simonides.capture.commands import Kind, Reading
@@ -26,6 +27,9 @@ from simonides.text.topics import EVERYTHING, is_everything, is_just_said, topic
 
 MOST_BEFORE_IT = 3
 """Words of mere asking before "remove him"; chosen."""
+
+MOST_NAMING = 1
+"""Words behind "my" that name a thing; chosen."""
 
 MOST_BEFORE_SECRET = 2
 """Words before those of secrecy: "this stays between us". Chosen."""
@@ -190,7 +194,27 @@ def _named(verb: _Verb, text: str, before: str, *, requests: bool) -> Wish | Non
 
 
 def _unclear(sense: Sense, text: str) -> Wish | None:
-    """Ask back about a wish that names the memory, and is not understood."""
-    names = class_in("memory_noun", text) and shape("wishes").match(text)
-    verbs = any(True for name in ("remove", "take_out") for _ in verbs_of(name, text))
-    return Wish(Reading(Kind.UNCLEAR, sense.text)) if names and verbs else None
+    """Return a wish that speaks of keeping or removing something of the speaker, unclear how.
+
+    It names what stands behind "my", and names; if the memory holds that, the user is asked.
+    """
+    removes, denies = any(_removes(text)), class_in("no", text) is not None
+    keeps = any(shape("negated").search(text[: each.start()]) for each in verbs_of("keep", text))
+    in_memory = shape("in_memory").search(text) is not None
+    wishes = sense.mood is Mood.COMMAND or shape("wishes").match(text)
+    if not (wishes and (removes or keeps)) and not (in_memory and (removes or denies)):
+        return None
+    about = "; ".join(_own_things(text))
+    return Wish(Reading(Kind.UNCLEAR, about), is_sure=False) if about else None
+
+
+def _removes(text: str) -> Iterator[bool]:
+    for name in ("remove", "take_out"):
+        for found in verbs_of(name, text):
+            yield from [True] * (shape("negated").search(text[: found.start()]) is None)
+
+
+def _own_things(text: str) -> Iterator[str]:
+    for found in class_of("my", text):
+        yield " ".join(re.findall(r"[\w'-]+", text[found.end() :])[:MOST_NAMING])
+    yield from re.findall(r"(?<![.!?] )(?<!^)\b[A-Z][\w'-]+", text)

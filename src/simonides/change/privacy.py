@@ -168,6 +168,11 @@ def meant(engine: Engine, who: Principal, about: str) -> Named:
     return found._replace(exact=[], likely=found.exact) if is_common(found) else found
 
 
+def holds(engine: Engine, who: Principal, about: str) -> bool:
+    """Whether some words name exactly something that the memory holds."""
+    return bool(named(engine, who, about).exact)
+
+
 def _forget(engine: Engine, who: Principal, found: Named) -> Gone:
     redactions = [
         redacted(engine, each.row, each.clauses.__contains__)

@@ -221,7 +221,10 @@ def _settle(engine: Engine, who: Principal, pieces: Sequence[Piece]) -> None:
     for piece in own:
         for sentence, reading in piece.doubted:
             asked = any(ask.kind in WITHDRAWS for ask in piece.asks)
-            if not asked and privacy.meant(engine, who, reading.about).exact:
+            if reading.kind is Kind.UNCLEAR:
+                known = any(privacy.holds(engine, who, each) for each in reading.about.split("; "))
+                piece.asks += [reading] if known and not piece.asks else []
+            elif not asked and privacy.meant(engine, who, reading.about).exact:
                 piece.asks = [ask for ask in piece.asks if ask.kind is not Kind.UNCLEAR]
                 piece.obey(sentence, reading)
     first = own[0] if own else None

@@ -29,6 +29,10 @@ MOST_LINES = 10
 """Memories that an answer lists; chosen."""
 
 
+MOST_ABOUT_CHARS = 100
+"""A longer text names nothing in an answer; chosen."""
+
+
 def obey(
     engine: Engine, who: Principal, reading: Reading, *, cut: bool, confirmed: bool = False
 ) -> Asked:
@@ -67,7 +71,8 @@ def obey(
         case Kind.FORGET:
             answer, done, gone = _forgotten(engine, who, about)
         case _:
-            answer, done = "What should be forgotten, or not be kept?", False
+            named = f" about {about}" if 0 < len(about) < MOST_ABOUT_CHARS else ""
+            answer, done = f"What{named} should be forgotten, or not be kept?", False
             privacy.ask_back(engine, who, about)
     return Asked(kind=reading.kind.value, about=about, answer=answer, done=done, undo=gone.undo)
 
