@@ -24,7 +24,7 @@ from typing import Any
 import yaml
 
 import simonides.testing
-from simonides.testing import ManualClock, SmallEmbedder
+from simonides.testing import ManualClock
 
 Data = dict[str, Any]
 State = namedtuple("State", "listed shown texts pending")
@@ -36,7 +36,7 @@ class User:
 
     def __init__(self, told: list[str]) -> None:
         self.told, self.clock = told, ManualClock()
-        store = simonides.testing.open(clock=self.clock, embedder=SmallEmbedder())
+        store = simonides.testing.open(clock=self.clock)
         self.memory, self.close = store.memory(user="ana", session="read"), store.close
         self.kept, seen = [], set()
         for number, text in enumerate(told):

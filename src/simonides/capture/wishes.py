@@ -63,9 +63,12 @@ def wish_of(sense: Sense, before: str = "") -> Wish | None:
     if class_in("secret", whole):
         return _secret(whole)
     requests = class_at("please", text) or class_in("please", text)
-    if (sense.mood is Mood.QUESTION and not requests) or class_in("for_now", text):
+    if class_in("for_now", text):
         return None
+    asks = sense.mood is Mood.QUESTION and not requests
     verb = _verb(text, orders=sense.mood is Mood.COMMAND or bool(requests))
+    if asks and (verb is None or "?" in text[-2:]):
+        return None
     if verb is None:
         return _unclear(sense, text)
     found = _named(verb, text, before, requests=bool(requests))
@@ -122,8 +125,12 @@ def _target(text: str, front: str, rest: str) -> tuple[str, bool]:
     after_it = shape("only_it").fullmatch(rest) and len(front.split()) > MOST_BEFORE_IT
     if topic_of(front).names_something and (passive or after_it):
         return _before(front), True
-    if tongue(text) == "japanese" and not topic_of(rest).names_something:
-        return front, False
+    if tongue(text) == "japanese":
+        bare = rest
+        for polite in list(class_of("please", rest, text)):
+            bare = bare.replace(polite[0], " ")
+        if not topic_of(bare).names_something:
+            return front, False
     return rest, False
 
 
@@ -142,6 +149,9 @@ def _is_wish(kind: str, text: str, front: str, rest: str, *, orders: bool) -> bo
     if tongue(text) == "japanese" and kind != "keep":
         return class_in("please", rest) is not None or not rest.strip("。！ ")
     if class_at("everything", front) and not rest.strip(" .!"):
+        return True
+    last = re.split(r"[,;:] ", front)[-1]
+    if shape("asking").fullmatch(last) and shape("only_it").fullmatch(rest.strip(" ?")):
         return True
     ends = r"(?:[,;:]|\bplease|\bmind|\band) $" if orders else r"(?:[,;:]|\bplease|\bmind) $"
     joins = re.search(ends, front, re.IGNORECASE)

@@ -107,8 +107,9 @@ def _forgotten(engine: Engine, who: Principal, about: str) -> tuple[str, bool, p
         return f"This could not be forgotten:{_lines(left)}", False, gone
     if found.likely:
         return _question(found.likely), False, gone
-    lines = f":{_lines(found.exact)}" if found.exact else "."
-    return _counted(gone, about).removesuffix(".") + lines, True, gone
+    if not found.exact:
+        return f"Nothing is found under the words {about!r}; say it in others.", False, gone
+    return f"{_counted(gone, about).removesuffix('.')}:{_lines(found.exact)}", True, gone
 
 
 def _question(found: Sequence[Found]) -> str:
