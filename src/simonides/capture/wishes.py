@@ -110,7 +110,7 @@ def _verb(text: str, *, orders: bool) -> _Verb | None:
     for kind in ("remove", "take_out", "keep"):
         for found in verbs_of(kind, text):
             front, rest = text[: found.start()], text[found.end() :]
-            if _is_wish(kind, text, front, rest, orders=orders):
+            if _is_wish(kind, text, found[0], front, rest, orders=orders):
                 return _Verb(kind, rest, *_target(text, front, rest))
     if out := shape("out_of").match(text):
         return _Verb("remove", out[1], out[1])
@@ -121,7 +121,8 @@ def _verb(text: str, *, orders: bool) -> _Verb | None:
 
 def _target(text: str, front: str, rest: str) -> tuple[str, bool]:
     """Return what a wish names, and whether it stands before the verb."""
-    passive = shape("passive").search(front) or not rest.strip(" .!")
+    passive = any(shape(name).search(front) for name in ("passive", "to_be_done"))
+    passive |= not rest.strip(" .!")
     after_it = shape("only_it").fullmatch(rest) and len(front.split()) > MOST_BEFORE_IT
     if topic_of(front).names_something and (passive or after_it):
         return _before(front), True
@@ -134,9 +135,11 @@ def _target(text: str, front: str, rest: str) -> tuple[str, bool]:
     return rest, False
 
 
-def _is_wish(kind: str, text: str, front: str, rest: str, *, orders: bool) -> bool:
+def _is_wish(kind: str, text: str, verb: str, front: str, rest: str, *, orders: bool) -> bool:
     passive = shape("passive").search(front)
     keeps = kind == "keep"
+    if not keeps and shape("done_to").fullmatch(verb):
+        return shape("to_be_done").search(front) is not None
     negated = bool(passive or shape("negated").search(front))
     negated |= keeps and shape("negated_after").search(rest) is not None
     is_other = shape("no_memory").match(rest) or shape("own_doing").match(front)
@@ -150,12 +153,14 @@ def _is_wish(kind: str, text: str, front: str, rest: str, *, orders: bool) -> bo
         return class_in("please", rest) is not None or not rest.strip("。！ ")
     if class_at("everything", front) and not rest.strip(" .!"):
         return True
+    is_it = shape("only_it").fullmatch(rest.rstrip(" ?")) is not None
     last = re.split(r"[,;:] ", front)[-1]
-    if shape("asking").fullmatch(last) and shape("only_it").fullmatch(rest.strip(" ?")):
+    if is_it and shape("asking").fullmatch(last):
         return True
-    ends = r"(?:[,;:]|\bplease|\bmind|\band) $" if orders else r"(?:[,;:]|\bplease|\bmind) $"
-    joins = re.search(ends, front, re.IGNORECASE)
-    return bool(joins and (kind == "remove" or shape("only_it").fullmatch(rest)))
+    joins = re.search(r"(?:[,;:]|\bplease|\bmind) $", front, re.IGNORECASE)
+    if orders or is_it:
+        joins = joins or re.search(r"\band $", front, re.IGNORECASE)
+    return bool(joins and (kind == "remove" or is_it))
 
 
 def _is_about_me(front: str, text: str) -> bool:
@@ -168,7 +173,7 @@ def _before(front: str) -> str:
     """Return what a text before a verb names: "my debts are my own, so they should not be"."""
     if found := shape("they").search(front):
         front = re.split(r"\b(?:is|are|was|were)\b", front[: found.start()])[0]
-    front = shape("passive").sub("", front)
+    front = shape("to_be_done").sub("", shape("passive").sub("", front))
     topic = shape("topic").search(front)
     return topic[1] if topic else front
 
@@ -196,7 +201,7 @@ def _named(verb: _Verb, text: str, before: str, *, requests: bool) -> Wish | Non
         return Wish(Reading(kind, EVERYTHING)) if every else None
     memory = class_in("memory_noun", text) is not None
     if verb.kind == "take_out" and not (memory or requests or by_it):
-        return None
+        return Wish(Reading(Kind.UNCLEAR, target), is_sure=False)
     names = verb.kind == "remove" and shape("about_what").match(verb.rest)
     sure = verb.kind == "keep" or is_known or names
     target = target if target.startswith("that ") else shape("frame").sub("", target)

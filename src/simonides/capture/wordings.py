@@ -28,6 +28,9 @@ LANGUAGES = (
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _UNSPACED = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
+_AKIN = ("spanish", "portuguese", "italian")
+"""Languages that a short text does not tell apart."""
+
 _CYRILLIC = re.compile("[\u0400-\u04ff]")
 _KANA = re.compile("[\u3040-\u30ff]")
 
@@ -257,7 +260,9 @@ def verbs_of(name: str, text: str) -> Iterator[re.Match[str]]:
 
     What a verb does to the memory must not hang on a look-alike: Italian "cancella", "cancelled".
     """
-    return _class(name, tongue(text) or "english").finditer(text)
+    spoken = tongue(text) or "english"
+    for each in _AKIN if spoken in _AKIN else (spoken,):
+        yield from _class(name, each).finditer(text)
 
 
 @cache
