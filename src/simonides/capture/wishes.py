@@ -220,7 +220,7 @@ def _unclear(sense: Sense, text: str) -> Wish | None:
     if not (wishes and (removes or keeps)) and not (in_memory and (removes or denies)):
         return None
     about = "; ".join(_own_things(text))
-    return Wish(Reading(Kind.UNCLEAR, about), is_sure=False) if about else None
+    return Wish(Reading(Kind.UNCLEAR, about), is_sure=in_memory or keeps) if about else None
 
 
 def _removes(text: str) -> Iterator[bool]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from simonides.capture.clauses import clauses_of
 from simonides.capture.moods import Subject, sense_of
-from simonides.capture.wordings import class_at, class_in, class_of, plain
+from simonides.capture.wordings import class_at, class_in, class_of, plain, shape
 from simonides.core.clock import local_time
 from simonides.core.engine import Engine
 from simonides.core.record import GAP, TURN
@@ -76,11 +76,19 @@ class Found(NamedTuple):
 
 
 class Named(NamedTuple):
-    """What a request names exactly, and what it may mean where it names nothing exactly."""
+    """What a request names.
+
+    Attributes:
+        topic: What it is about.
+        exact: What it names exactly.
+        likely: What it may mean, the likeliest first.
+        sure: How many of the likely hold half of its words or more; they are hidden meanwhile.
+    """
 
     topic: Topic
     exact: list[Found]
     likely: list[Found]
+    sure: int = 0
 
 
 def named(engine: Engine, who: Principal, words: str) -> Named:
@@ -92,11 +100,14 @@ def named(engine: Engine, who: Principal, words: str) -> Named:
     rows = rows_where(engine, who, lambda part: part.covered(topic))
     exact = [found for row in rows if (found := _found(row, topic, fits)) is not None]
     if exact:
-        return Named(topic, exact, [])
+        known = {found.row["id"] for found in exact}
+        others = [each for each in _inflected(engine, who, topic) if each.row["id"] not in known]
+        return Named(topic, exact, others, len(others))
     first, comma, _ = words.partition(",")
     if comma and (part := named(engine, who, first)).exact:
         return part  # "the date of the interview, I got it wrong"
-    return Named(topic, [], _likely(engine, who, topic))
+    likely, sure = _likely(engine, who, topic)
+    return Named(topic, [], likely, sure)
 
 
 def _of_days(engine: Engine, who: Principal, words: str) -> Named | None:
@@ -157,6 +168,7 @@ def _fitting(topic: Topic) -> Callable[[str], bool]:
     said = words[states.end() :] if states else words
     mine = class_at("my", said)
     own = bool(states and class_at("i", said)) or bool(mine and not is_kin(said[mine.end() :]))
+    own |= shape("own_clause").match(words) is not None
     my_kin = any(is_kin(words[found.end() :]) for found in class_of("my", words))
     denies = class_in("no", said) is not None
 
@@ -182,7 +194,21 @@ def _found(row: MemoryRow, topic: Topic, fits: Callable[[str], bool]) -> Found |
     return Found(row, clauses) if clauses else None
 
 
-def _likely(engine: Engine, who: Principal, topic: Topic) -> list[Found]:
+def _inflected(engine: Engine, who: Principal, topic: Topic) -> list[Found]:
+    """Return what holds all words of a topic, some of them inflected: "complaint", "complain"."""
+    wide = topic
+
+    def chosen(part: OwnerIndex) -> np.ndarray:
+        nonlocal wide
+        wide = replace(topic, groups=tuple(_alike(each, part) for each in topic.groups))
+        return part.covered(wide)
+
+    rows = rows_where(engine, who, chosen) if topic.groups else []
+    fits = _fitting(wide)
+    return [found for row in rows if (found := _found(row, wide, fits)) is not None][:MOST_LIKELY]
+
+
+def _likely(engine: Engine, who: Principal, topic: Topic) -> tuple[list[Found], int]:
     vector = _vector(engine, topic.words)
     wide, near = topic, dict[bytes, float]()
 
@@ -206,7 +232,9 @@ def _likely(engine: Engine, who: Principal, topic: Topic) -> list[Found]:
         ranked = [each for each in ranked if names & set(each[2]["terms"].split())]
     meant = [each for each in ranked if each[0] >= LEAST_SHARE or each[1]]
     meant.sort(key=lambda each: each[:2], reverse=True)
-    return [_part(row, wide) for _, _, row in meant[:MOST_LIKELY]]
+    meant = meant[:MOST_LIKELY]
+    sure = sum(share >= LEAST_SHARE for share, _, _ in meant)
+    return [_part(row, wide) for _, _, row in meant], sure
 
 
 def _part(row: MemoryRow, topic: Topic) -> Found:

@@ -155,17 +155,15 @@ def forget_named(engine: Engine, who: Principal, about: str) -> tuple[Named, lis
     """
     found = meant(engine, who, about)
     gone = _forget(engine, who, found)
-    if found.exact:
-        return found, named(engine, who, about).exact, gone
     if found.likely:
-        ask_back(engine, who, about, found.likely)
-    return found, [], gone
+        ask_back(engine, who, about, found)
+    return found, named(engine, who, about).exact if found.exact else [], gone
 
 
 def meant(engine: Engine, who: Principal, about: str) -> Named:
     """Return what some words name; where one common word names too many, they are likely."""
     found = named(engine, who, about)
-    return found._replace(exact=[], likely=found.exact) if is_common(found) else found
+    return found._replace(exact=[], likely=found.exact, sure=0) if is_common(found) else found
 
 
 def holds(engine: Engine, who: Principal, about: str) -> bool:
@@ -247,11 +245,12 @@ AGAIN_MS = 10 * 60 * 1000
 """So long after a request to forget everything the same request confirms it; chosen."""
 
 
-def ask_back(engine: Engine, who: Principal, said: str, likely: Sequence[Found] = ()) -> None:
-    """Keep a request until the user says what is meant; hide meanwhile what it may mean."""
+def ask_back(engine: Engine, who: Principal, said: str, found: Named | None = None) -> None:
+    """Keep a request until the user says what is meant; hide meanwhile what holds all its words."""
     data: dict[str, Any] = {"said": said}
-    if likely:
-        data["meant"] = {each.row["id"].hex(): each.places for each in likely}
+    if found is not None:
+        data["meant"] = {each.row["id"].hex(): each.places for each in found.likely}
+        data["hidden"] = [each.row["id"].hex() for each in found.likely[: found.sure]]
     with owner_turn(engine, who.owner, who.name) as (tx, index):
         queue.put(tx, "privacy", data, session=who.conversation)
         renew(tx.connection, tx.owner, index)

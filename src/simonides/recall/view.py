@@ -225,7 +225,7 @@ def refusals_of(connection: Connection, owner: str) -> tuple[Refusal, ...]:
         topic = topic_of(value, frozenset(json.loads(names))) if kind == "topic" else None
         found.append(Refusal(kind, value, topic))
     for *_, data in connection.rows(statements.PENDING, {"owner": owner}):
-        if meant := json.loads(data).get("meant"):
+        if meant := json.loads(data).get("hidden"):
             found.append(Refusal("asked", "", None, frozenset(map(bytes.fromhex, meant))))
     return tuple(found)
 

@@ -93,11 +93,11 @@ def _hidden(engine: Engine, who: Principal, about: str) -> tuple[str, bool]:
             if slot.key and not found.topic.covers(analyse(f"{slot.key} {slot.value}")):
                 privacy.refuse(engine, who, key=slot.key)  # "my address" is the fact location
     if found.exact:
-        return f"{answer} What is known is not used:{_lines(found.exact)}", True
-    if not found.likely:
-        return f"{answer} Nothing is remembered about it.", True
-    privacy.ask_back(engine, who, about, found.likely)
-    return f"{answer} {_question(found.likely)}", False
+        answer = f"{answer} What is known is not used:{_lines(found.exact)}"
+    if found.likely:
+        privacy.ask_back(engine, who, about, found)
+        return f"{answer} {_question(found.likely)}", False
+    return answer if found.exact else f"{answer} Nothing is found under these words.", True
 
 
 def _forgotten(engine: Engine, who: Principal, about: str) -> tuple[str, bool, privacy.Gone]:
@@ -105,11 +105,12 @@ def _forgotten(engine: Engine, who: Principal, about: str) -> tuple[str, bool, p
     found, left, gone = privacy.forget_named(engine, who, about)
     if left:
         return f"This could not be forgotten:{_lines(left)}", False, gone
+    answer = f"{_counted(gone, about).removesuffix('.')}:{_lines(found.exact)}\n"
     if found.likely:
-        return _question(found.likely), False, gone
+        return (answer if found.exact else "") + _question(found.likely), False, gone
     if not found.exact:
         return f"Nothing is found under the words {about!r}; say it in others.", False, gone
-    return f"{_counted(gone, about).removesuffix('.')}:{_lines(found.exact)}", True, gone
+    return answer.strip(), True, gone
 
 
 def _question(found: Sequence[Found]) -> str:
