@@ -158,7 +158,7 @@ def _is_wish(kind: str, text: str, verb: str, front: str, rest: str, *, orders: 
     if is_it and shape("asking").fullmatch(last):
         return True
     joins = re.search(r"(?:[,;:]|\bplease|\bmind) $", front, re.IGNORECASE)
-    if orders or is_it:
+    if orders:
         joins = joins or re.search(r"\band $", front, re.IGNORECASE)
     return bool(joins and (kind == "remove" or is_it))
 
@@ -220,7 +220,8 @@ def _unclear(sense: Sense, text: str) -> Wish | None:
     if not (wishes and (removes or keeps)) and not (in_memory and (removes or denies)):
         return None
     about = "; ".join(_own_things(text))
-    return Wish(Reading(Kind.UNCLEAR, about), is_sure=in_memory or keeps) if about else None
+    is_sure = in_memory or (keeps and class_in("my", text) is not None)
+    return Wish(Reading(Kind.UNCLEAR, about), is_sure) if about else None
 
 
 def _removes(text: str) -> Iterator[bool]:
