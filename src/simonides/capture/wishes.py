@@ -60,8 +60,8 @@ def wish_of(sense: Sense, before: str = "") -> Wish | None:
         return None
     whole = plain(sense.text[:MOST_CHARS])
     text = opened(whole)
-    if class_in("secret", whole):
-        return _secret(whole)
+    if (secret := _secret(whole)) is not None:
+        return secret
     requests = class_at("please", text) or class_in("please", text)
     if class_in("for_now", text):
         return None

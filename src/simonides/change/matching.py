@@ -234,7 +234,7 @@ def _likely(engine: Engine, who: Principal, topic: Topic) -> tuple[list[Found], 
     meant.sort(key=lambda each: each[:2], reverse=True)
     meant = meant[:MOST_LIKELY]
     sure = sum(share >= LEAST_SHARE for share, _, _ in meant)
-    return [_part(row, wide) for _, _, row in meant], sure
+    return [_part(row, wide) for _, _, row in meant], sure if sure <= MOST_OF_A_WORD else 0
 
 
 def _part(row: MemoryRow, topic: Topic) -> Found:
