@@ -91,6 +91,8 @@ def _has_condition(sense: Sense, text: str) -> bool:
 
 def _is_denied(front: str, rest: str) -> bool:
     """Whether the words around a condition say that nobody has it, or that it is part of a name."""
+    if shape("but_to").search(rest):
+        return False  # "not allergic to nuts but to kiwi"
     return bool(shape("denied").search(front) or shape("not_of_it").match(rest))
 
 

@@ -47,6 +47,9 @@ _SPEAKER = re.compile(
     r"(?!\()[:\s]|<[^<>\n]{1,60}>\s|\([A-Z][\w ]{1,20}\)\s|\*\*[^*\n]{1,60}\*\*\s?:"
     r"|[A-Za-z]+\[[^\]\n]{1,60}\]\s?:|\d[\d/., :-]{1,30} - [^:\n]{1,40}:)"
 )
+_NOTICE = re.compile(
+    r"\s*\[(?!(?:file|image|audio|video|document|secret|personal)\b)[^\]\n\d]{8,80}\][ \t]*\n"
+)
 _STAMP = re.compile(r"\b\d{1,2}:\d\d(?: ?[AP]M)?\b", re.IGNORECASE)
 _LABEL = re.compile(
     rf"^[^\S\n]*(?:[#>*-]{{1,6}} )?([^\W\d_][\w ,()#&.'/-]{{0,{MAX_LABEL_CHARS}}}?)[^\S\n]?"
@@ -108,7 +111,7 @@ def parts_of(text: str, me: str | None = None) -> list[Part]:
     blocks = list(_joined(sorted(_framed(text))))
     first = min([MAX_OPENING_CHARS, *(start for start, _ in blocks)])
     opening = plain(_UNSEEN.sub("", text[:first]))
-    if _is_foreign(opening, me):
+    if _is_foreign(opening, me) or _NOTICE.match(text):
         return [Part(text, Whose.OTHER)]
     edges = [0, *(edge for block in blocks for edge in block), len(text)]
     parts: list[Part] = []

@@ -56,12 +56,12 @@ def wish_of(sense: Sense, before: str = "") -> Wish | None:
         sense: The sentence; at most 400 characters are read.
         before: The sentence before it, which "delete that" may mean.
     """
-    if sense.mood in (Mood.UNREAL, Mood.REPORTED):
-        return None
     whole = plain(sense.text[:MOST_CHARS])
     text = opened(whole)
-    if (secret := _secret(whole)) is not None:
+    if sense.mood is not Mood.UNREAL and (secret := _secret(whole)) is not None:
         return secret
+    if sense.mood in (Mood.UNREAL, Mood.REPORTED):
+        return None
     requests = class_at("please", text) or class_in("please", text)
     if class_in("for_now", text):
         return None
@@ -77,6 +77,18 @@ def wish_of(sense: Sense, before: str = "") -> Wish | None:
     start, about = whole.index(found.reading.about), found.reading.about
     written = sense.text[start : start + len(about)]  # with its accents
     return found._replace(reading=found.reading._replace(about=written))
+
+
+def keeps_last(sense: Sense) -> bool:
+    """Whether a sentence asks to keep what was said before it, and nothing else."""
+    text = opened(plain(sense.text[:MOST_CHARS]))
+    return any(
+        shape("asking").fullmatch(text[: found.start()])
+        and shape("only_it").fullmatch(text[found.end() :].strip(" ?？！"))
+        and not shape("negated").search(text[: found.start()])
+        and not shape("negated_after").search(text[found.end() :])
+        for found in verbs_of("keep", text)
+    )
 
 
 def is_yes(text: str) -> bool:
@@ -126,7 +138,7 @@ def _target(text: str, front: str, rest: str) -> tuple[str, bool]:
     after_it = shape("only_it").fullmatch(rest) and len(front.split()) > MOST_BEFORE_IT
     if topic_of(front).names_something and (passive or after_it):
         return _before(front), True
-    if tongue(text) == "japanese":
+    if tongue(text) in ("japanese", "chinese"):
         bare = rest
         for polite in list(class_of("please", rest, text)):
             bare = bare.replace(polite[0], " ")
@@ -142,14 +154,15 @@ def _is_wish(kind: str, text: str, verb: str, front: str, rest: str, *, orders: 
         return shape("to_be_done").search(front) is not None
     negated = bool(passive or shape("negated").search(front))
     negated |= keeps and shape("negated_after").search(rest) is not None
-    is_other = shape("no_memory").match(rest) or shape("own_doing").match(front)
+    clause = re.split(r"[,;:.!?] |\b(?:and|so|but) ", front)[-1]
+    is_other = shape("no_memory").match(rest) or shape("own_doing").match(clause)
     if is_other or negated != keeps:
         return False
     if passive and keeps and not _is_about_me(front, text):
         return False
     if shape("asking").fullmatch(front) or passive:
         return True
-    if tongue(text) == "japanese" and kind != "keep":
+    if tongue(text) in ("japanese", "chinese") and not keeps:
         return class_in("please", rest) is not None or not rest.strip("。！ ")
     if class_at("everything", front) and not rest.strip(" .!"):
         return True
@@ -174,6 +187,7 @@ def _before(front: str) -> str:
     if found := shape("they").search(front):
         front = re.split(r"\b(?:is|are|was|were)\b", front[: found.start()])[0]
     front = shape("to_be_done").sub("", shape("passive").sub("", front))
+    front = re.sub(r"\s+to be $", "", front)
     topic = shape("topic").search(front)
     return topic[1] if topic else front
 
@@ -217,10 +231,11 @@ def _unclear(sense: Sense, text: str) -> Wish | None:
     keeps = any(shape("negated").search(text[: each.start()]) for each in verbs_of("keep", text))
     in_memory = shape("in_memory").search(text) is not None
     wishes = sense.mood is Mood.COMMAND or shape("wishes").match(text)
-    if not (wishes and (removes or keeps)) and not (in_memory and (removes or denies)):
+    if not (wishes and (removes or keeps)) and not in_memory:
         return None
     about = "; ".join(_own_things(text))
-    is_sure = in_memory or (keeps and class_in("my", text) is not None)
+    is_sure = in_memory and (removes or denies)
+    is_sure |= keeps and class_in("my", text) is not None
     return Wish(Reading(Kind.UNCLEAR, about), is_sure) if about else None
 
 

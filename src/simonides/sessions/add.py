@@ -22,7 +22,7 @@ from simonides.core.scope import Principal
 from simonides.core.validation import enum_member, text
 from simonides.prompt.receipts import echoed
 from simonides.sessions.end import end_idle
-from simonides.sessions.facts import correct_facts
+from simonides.sessions.facts import correct_facts, keep_last
 from simonides.sessions.model import read_by_model
 from simonides.sessions.obey import obey
 from simonides.sessions.reading import UNSURE, WITHDRAWS, Piece, pieces_of
@@ -77,6 +77,7 @@ def add(
     pieces = [pieces_of(message, me=me, source=source) for message in given]
     every = [piece for each in pieces for piece in each]
     correct_facts(engine, who, every)
+    keep_last(engine, who, every)
     _settle(engine, who, every)
     _cut_refused(engine, who, every)
     echoes = echoed(engine, who)

@@ -11,7 +11,8 @@ from simonides.core.policy import folded
 from simonides.core.scope import Principal
 from simonides.sessions.reading import Piece
 from simonides.storage import statements
-from simonides.storage.rows import MemoryRow, memories
+from simonides.storage.rows import MemoryRow, latest_of, memories
+from simonides.text.analyse import Mark
 from simonides.text.changes import corrected
 from simonides.write.statement import SOON
 
@@ -24,6 +25,19 @@ def correct_facts(engine: Engine, who: Principal, said: Sequence[Piece]) -> None
             facts = [*reversed(recent), *_last_facts(engine, who)]
             fact = next(filter(None, (_corrected(each, clause) for each in facts)), None)
             piece.learned += [fact] if fact is not None else []
+
+
+def keep_last(engine: Engine, who: Principal, said: Sequence[Piece]) -> None:
+    """Let "Remember that." keep what the user said last, in this call or before."""
+    for place, piece in enumerate(said):
+        if not piece.keeps_last:
+            continue
+        own = [each.text for each in said[:place] if each.source == "user_stated"]
+        params = {"owner": who.owner, "session": who.conversation, "gap": int(Mark.GAP), "limit": 1}
+        with engine.db.read(who.owner) as connection:
+            roots = [root for (root,) in connection.rows(statements.LAST_SAID, params)]
+            own = own or [row["content"] for row in latest_of(connection, who.owner, roots)]
+        piece.learned += [{"content": text, "category": "fact"} for text in own[-1:]]
 
 
 def _last_facts(engine: Engine, who: Principal) -> list[MemoryRow]:

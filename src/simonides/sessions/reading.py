@@ -17,7 +17,7 @@ from simonides.capture.messages import Message
 from simonides.capture.moods import Mood, Sense, meant, sense_of, senses
 from simonides.capture.segments import Part, Whose, parts_of
 from simonides.capture.slots import fact_fields, is_for_now, manner_of, slots_of
-from simonides.capture.wishes import is_open, wish_of
+from simonides.capture.wishes import is_open, keeps_last, wish_of
 from simonides.core.policy import MANNERS, folded
 from simonides.core.record import GAP, Source, is_gap
 from simonides.prompt.lines import TITLE
@@ -54,6 +54,7 @@ class Piece:
         reasons: Why part of it is not kept.
         corrections: Clauses that give another value for what was said before.
         doubted: Sentences that ask something of the memory if it holds what they name.
+        keeps_last: Whether it asks to keep what the user said before it.
     """
 
     text: str
@@ -67,6 +68,7 @@ class Piece:
     reasons: list[str] = field(default_factory=list)
     corrections: list[str] = field(default_factory=list)
     doubted: list[tuple[str, Reading]] = field(default_factory=list)
+    keeps_last: bool = False
 
     @property
     def is_kept(self) -> bool:
@@ -179,6 +181,9 @@ def _understand(piece: Piece, most: int) -> int:
         if wish is not None and wish.is_sure:
             piece.obey(sense.text, wish.reading)
             continue
+        if wish is None and keeps_last(sense):
+            _keep(piece, last)
+            continue
         piece.doubted += [] if wish is None else [(sense.text, wish.reading)]
         _read_sentence(piece, sense, last)
         _learn_danger(piece, sense, before)
@@ -245,8 +250,7 @@ def _read(piece: Piece, clause: str, reading: Reading, before: str) -> None:
                 {"content": clause, "category": "rule", "kind": "procedural", "importance": "high"}
             ]
         case Kind.REMEMBER if is_just_said(reading.about):
-            if before and not is_for_now(before):  # "The meeting is at 3. Remember that."
-                piece.learned.append({"content": before, "category": "fact"})
+            _keep(piece, before)
         case Kind.REMEMBER:
             slots = slots_of(reading.about)
             piece.learned += [fact_fields(clause, each.key, each.value) for each in slots] or [
@@ -254,6 +258,14 @@ def _read(piece: Piece, clause: str, reading: Reading, before: str) -> None:
             ]
         case Kind.SAYS:
             _learn(piece, clause)
+
+
+def _keep(piece: Piece, before: str) -> None:
+    """Keep what was said before: "The meeting is at 3. Remember that."."""
+    if not before:
+        piece.keeps_last = True
+    elif not is_for_now(before):
+        piece.learned.append({"content": before, "category": "fact"})
 
 
 def _learn(piece: Piece, clause: str) -> None:
