@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
@@ -253,6 +253,14 @@ def class_at(name: str, text: str) -> re.Match[str] | None:
 def class_of(name: str, text: str, whole: str = "") -> Iterator[re.Match[str]]:
     """Yield every word of a closed class in a plain text; see `class_in`."""
     return _class(name, tongue(whole or text)).finditer(text)
+
+
+def without_class(names: Iterable[str], text: str) -> str:
+    """Return a plain text without the words of some classes."""
+    spoken = tongue(text)
+    for name in names:
+        text = _class(name, spoken).sub(" ", text)
+    return text
 
 
 def verbs_of(name: str, text: str) -> Iterator[re.Match[str]]:

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from simonides.capture.moods import Mood, own_clauses, sense_of
+from simonides.capture.moods import Mood, Subject, own_clauses, sense_of
 from simonides.capture.segments import Whose
 from simonides.capture.slots import is_for_now, slots_of
+from simonides.capture.wordings import class_in, plain, without_class
 from simonides.core.policy import SINGLE, STANDING, folded
 from simonides.core.record import Record
 from simonides.models.encoder import WEIGHTS
@@ -52,6 +53,7 @@ _CUES = {Cue.NONE: 0.0, Cue.HINTS: 1.6, Cue.CHANGES: 0.7, Cue.ENDS: 2.0}
 
 _GENERIC = frozenset(analyse(f"{setting('generic')} {' '.join(MONTHS)}"))
 _VALUE = re.compile(setting("value"))
+_CODE = re.compile(r"[a-z]+\d+")
 _FIGURE = re.compile(setting("figure"))
 
 
@@ -126,10 +128,18 @@ class Statement:
         passes = search("past", self.text) or search("moment", self.text)
         return bool(not self.text.endswith("?") and search("states", self.text) and not passes)
 
+    @cached_property
+    def feeling(self) -> str:
+        """``like``, ``dislike`` or nothing."""
+        text = plain(self.text)
+        if "likes" in self.wordings and not self.dislikes:
+            return "like"
+        return next((name for name in ("dislike", "like") if class_in(name, text)), "")
+
     @property
     def may_end(self) -> bool:
         """Whether it has words that may end another one, or gives something a value."""
-        words = self.cue >= Cue.CHANGES or "likes" in self.wordings or corrected(self.text)
+        words = self.cue >= Cue.CHANGES or self.feeling or corrected(self.text)
         return bool(words or self.record.key or self.slots or self.head or self.frame)
 
     @cached_property
@@ -221,6 +231,7 @@ def probability(new: Statement, old: Statement) -> float:
         old: The older one.
     """
     is_same = _same_key(new, old) or _recants(new, old) or _same_frame(new, old)
+    is_same = is_same or _opposes(new, old)
     corrects = _corrects(new, old)
     if not new.is_news or not (is_same or corrects or _of_one_thing(new, old)):
         return 0.0
@@ -250,7 +261,7 @@ def _of_one_thing(new: Statement, old: Statement) -> bool:
     """Whether two statements name one thing: by their subject, by a slot, by their rare words."""
     if not old.states or not (len(old.text.split()) > 2 or old.slots):
         return False
-    if new.points or old.points or new.passes:
+    if new.points or old.points or new.passes or _of_other_names(new, old):
         return False
     if new.cue is old.cue is Cue.ENDS:
         return False  # two endings are of two things
@@ -271,6 +282,28 @@ def _of_other_heads(new: Statement, old: Statement) -> bool:
     if not mine or not theirs or set(mine) - _NEW <= set(theirs) or set(theirs) <= set(mine):
         return False
     return mine[-1] == theirs[-1] or {mine[0], theirs[0]} <= {"my", "our"}
+
+
+def _of_other_names(new: Statement, old: Statement) -> bool:
+    """Whether a statement ends what is of somebody else, or two codes name two things."""
+    known = old.text.lower()
+    if new.cue is Cue.ENDS:
+        sense = sense_of(new.text)
+        who = sense.who.split() if sense.subject is Subject.NAMED and sense.who != "they" else []
+        return any(name not in known for name in who)
+    codes = [{v for v in each.values if _CODE.fullmatch(v)} for each in (new, old)]
+    return all(codes) and codes[0].isdisjoint(codes[1])
+
+
+def _opposes(new: Statement, old: Statement) -> bool:
+    """Whether two statements say the opposite of one thing: "I like jazz", "I detest jazz"."""
+    if {new.feeling, old.feeling} != {"like", "dislike"}:
+        return False
+    words = [
+        frozenset(analyse(without_class(("like", "dislike", "now"), text))) & each.terms
+        for text, each in ((plain(each.text), each) for each in (new, old))
+    ]
+    return bool(words[1]) and words[1] <= words[0] and len(words[0] - words[1]) <= 1
 
 
 def _share_words(new: Statement, old: Statement) -> bool:
