@@ -74,11 +74,7 @@ def _has_condition(sense: Sense, text: str) -> bool:
     """Whether somebody has what a word of the class names, or the clause is such a fragment."""
     for found in class_of("danger", text):
         front, rest = text[: found.start()], text[found.end() :]
-        if (
-            shape("denied").search(front)
-            or shape("not_of_it").match(rest)
-            or front[-1:] in ("-", "/")
-        ):
+        if front[-1:] in ("-", "/") or _is_denied(front, rest):
             continue
         near = shape("split").split(front)[-1]
         if sense.subject in (Subject.USER, Subject.RELATED):

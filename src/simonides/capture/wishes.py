@@ -82,13 +82,15 @@ def wish_of(sense: Sense, before: str = "") -> Wish | None:
 def keeps_last(sense: Sense) -> bool:
     """Whether a sentence asks to keep what was said before it, and nothing else."""
     text = opened(plain(sense.text[:MOST_CHARS]))
-    return any(
-        shape("asking").fullmatch(text[: found.start()])
-        and shape("only_it").fullmatch(text[found.end() :].strip(" ?？！"))
-        and not shape("negated").search(text[: found.start()])
-        and not shape("negated_after").search(text[found.end() :])
-        for found in verbs_of("keep", text)
-    )
+    for found in verbs_of("keep", text):
+        front, rest = text[: found.start()], text[found.end() :]
+        is_negated = shape("negated").search(front) or shape("negated_after").search(rest)
+        for polite in list(class_of("please", rest, text)):
+            rest = rest.replace(polite[0], "")
+        is_last = shape("only_it").fullmatch(rest.strip(" ?？！"))
+        if is_last and shape("asking").fullmatch(front) and not is_negated:
+            return True
+    return False
 
 
 def is_yes(text: str) -> bool:
