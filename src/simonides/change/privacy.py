@@ -30,7 +30,7 @@ from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, by_id, id_bytes, latest_of
 from simonides.text.analyse import Mark, analyse
-from simonides.text.topics import EVERYTHING, Topic, topic_of
+from simonides.text.topics import EVERYTHING, topic_of
 from simonides.write import queue
 from simonides.write.turn import owner_turn
 
@@ -92,12 +92,11 @@ def refusals(engine: Engine, who: Principal) -> list[Refusal]:
     return [_refusal(id, kind, value, at) for id, kind, value, at, _ in rows]
 
 
-def refused(engine: Engine, who: Principal) -> tuple[list[Topic], bool]:
-    """Return the topics that the user refused, and whether the whole conversation is refused."""
+def refused(engine: Engine, who: Principal) -> tuple[list[Refused], bool]:
+    """Return what the user refused, and whether the whole conversation is refused."""
     with engine.db.read(who.owner) as connection:
         found = refusals_of(connection, who.owner)
-    topics = [each.topic for each in found if each.topic is not None]
-    return topics, _is_refused(who, found)
+    return [each for each in found if not each.ids], _is_refused(who, found)
 
 
 def unrefused(connection: Connection, who: Principal, rows: Iterable[MemoryRow]) -> list[MemoryRow]:

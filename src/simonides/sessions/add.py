@@ -235,14 +235,16 @@ def _settle(engine: Engine, who: Principal, pieces: Sequence[Piece]) -> None:
 
 def _cut_refused(engine: Engine, who: Principal, pieces: Sequence[Piece]) -> None:
     """Cut out of the turns what the user does not want to be kept."""
-    topics, is_refused = privacy.refused(engine, who)
+    found, is_refused = privacy.refused(engine, who)
     for piece in pieces:
         if is_refused and piece.is_kept:
             piece.drop()
             piece.reasons.append("refused_by_user")
-        for topic in topics:
-            if topic.covers(analyse(piece.text)):
-                piece.cut(topic)
+        for each in found:
+            if each.topic is not None and each.topic.covers(analyse(piece.text)):
+                piece.cut(each.topic)
+            elif each.topic is None:
+                piece.cut_learned(each.covers)
         is_refused |= any(ask.kind is Kind.REFUSE and is_session(ask.about) for ask in piece.asks)
 
 

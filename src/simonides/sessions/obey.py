@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from simonides.capture.commands import Kind, Reading
+from simonides.capture.dangers import DANGER
 from simonides.capture.slots import slots_of
+from simonides.capture.wordings import class_in, plain
 from simonides.change import privacy
 from simonides.change.matching import Found, named
 from simonides.core.engine import Engine
@@ -92,6 +94,8 @@ def _hidden(engine: Engine, who: Principal, about: str) -> tuple[str, bool]:
         for slot in (slot for clause in each.clauses for slot in slots_of(clause)):
             if slot.key and not found.topic.covers(analyse(f"{slot.key} {slot.value}")):
                 privacy.refuse(engine, who, key=slot.key)  # "my address" is the fact location
+    if class_in("health", plain(about)):
+        privacy.refuse(engine, who, category=DANGER)
     if found.exact:
         answer = f"{answer} What is known is not used:{_lines(found.exact)}"
     if found.likely:

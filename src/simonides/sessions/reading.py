@@ -6,7 +6,7 @@ inside it; only own words are understood.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -92,6 +92,14 @@ class Piece:
         if len(learned) < len(self.learned):
             self.learned = learned
             self.reasons.append("echo")
+
+    def cut_learned(self, covers: Callable[[str | None, str, list[str]], bool]) -> None:
+        """Cut out what teaches facts of a key or a category that the user refused."""
+        gone = [each for each in self.learned if covers(each.get("key"), each["category"], [])]
+        for each in gone:
+            self.text = self.text.replace(_evidence(each), GAP, 1)
+            self.learned.remove(each)
+        self.reasons += ["refused_by_user"] * bool(gone)
 
     def cut(self, topic: Topic) -> None:
         """Cut out the clauses of a topic that the user refused, with what they teach."""
