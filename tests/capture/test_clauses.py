@@ -74,4 +74,4 @@ def test_time_is_linear_in_hostile_text(unit: str) -> None:
     begun = time.process_time()
     for sentence in sentences(text):
         clauses(sentence)
-    assert time.process_time() - begun < 0.1  # 5 ms on the machine where it was written
+    assert time.process_time() - begun < 1.0  # 5 ms if it is linear, minutes if it is not

@@ -90,5 +90,5 @@ def test_time_is_linear_in_hostile_text(unit: str) -> None:
     parts_of("the patterns are compiled once")
     begun = time.process_time()
     parts = parts_of(text)
-    assert time.process_time() - begun < 0.1  # at most 10 ms on the machine where it was written
+    assert time.process_time() - begun < 1.0  # 10 ms if it is linear, minutes if it is not
     assert "".join(part.text for part in parts) == text

@@ -137,6 +137,14 @@ def test_an_agent_cannot_speak_for_the_program(store, memory):
     assert turn.record.trust == "user"
 
 
+def test_an_agents_note_lifts_no_tombstone_and_what_the_user_says_to_it_does(store, memory):
+    memory.forget(memory.remember("The boiler is in the cellar").record)
+    agent = store.memory(user="ana", agent="bot")
+    assert agent.remember("The boiler is in the cellar").reasons == ("tombstoned",)
+    [turn] = agent.add("The boiler is in the cellar").outcomes
+    assert turn.kind == "created"
+
+
 def test_only_the_users_words_lift_a_tombstone(memory):
     memory.forget(memory.remember("The boiler is in the cellar").record)
     for source in ("config_change", "tool_verified", "agent_inferred"):

@@ -51,3 +51,30 @@ def test_what_the_organisation_was_given_goes_too(store, ana):
     assert any("nuts" in each.content for each in bob.recall("nuts"))
     ana.add("Forget that I am allergic to nuts.")
     assert not any("nuts" in each.content for each in bob.recall("nuts"))
+
+
+def test_the_organisation_gets_its_copy_back(store, ana):
+    admin = store.admin(actor="root")
+    admin.grant("ana", "org_write", org="acme")
+    ana.add("I am allergic to nuts.")
+    [fact] = [each for each in ana.list() if each.category == "danger"]
+    ana.promote(fact.id)
+    bob = store.memory(user="bob", org="acme")
+    assert ana.undo(ana.add("Forget that I am allergic to nuts.")).reasons == ("undone",)
+    assert any("nuts" in each.content for each in bob.recall("nuts"))
+    report = ana.add("Forget that I am allergic to nuts.")
+    admin.revoke("ana", "org_write", org="acme")
+    assert ana.undo(report).reasons == ("undone", "no_copy:org")
+    assert any("nuts" in each.content for each in ana.list())
+    assert not any("nuts" in each.content for each in bob.recall("nuts"))
+
+
+def test_one_refusal_covers_what_its_words_name_and_is_lifted_as_one(ana):
+    ana.add("My address is 5 Elm Road in Oslo.")
+    ana.add("Please don't remember my address.")
+    [refusal] = ana.privacy.list()
+    ana.add("I live in Bergen now.")
+    assert not any("Bergen" in each for each in contents(ana))
+    assert ana.privacy.allow(refusal.id)
+    ana.add("I live in Bergen now.")
+    assert any("Bergen" in each for each in contents(ana))

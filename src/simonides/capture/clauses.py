@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from itertools import chain, islice, pairwise
 
-from simonides.capture.wordings import LINKS, is_adverbial, plain, shape
+from simonides.capture.wordings import is_adverbial, plain, shape
 from simonides.text.patterns import spans
+from simonides.text.words import listed
 
 MAX_SENTENCES = 1_000
 """What follows so many sentences is one more sentence. Chosen: it bounds the time."""
@@ -37,24 +38,6 @@ _BULLET = re.compile(
     rf"\A(?:\s*(?:{_SIGN}+|\d\ufe0f?\u20e3"
     rf"|(?:[-*–#]{{1,6}}|\(?\d{{1,2}}[.)]|[a-zA-Z]\)|\[[ xX✓✔]?\])\s))+\s*"
 )
-_NEVER_LAST = frozenset(
-    "dr mr mrs ms prof sra dra srta vs e.g i.e approx dept z.b d.h bzw evtl ggf p.ex mme mlle p.ej"
-    " vd sig dott ing avv dhr mevr bijv bv т.е ул им см prov tel abs vgl st".split()
-)
-"""Abbreviations that stand before another word."""
-
-_OFTEN_LAST = frozenset("etc usw no nr núm nº inc ltd co jr sr ca u.a г т.д т.п enz ecc".split())
-"""Abbreviations that end a sentence unless a small letter or a digit follows."""
-
-_MONTHS = frozenset("jan feb mär apr mai jun jul aug sep okt nov dez".split())
-"""How a month begins after a German day, as in "am 3. Mai"."""
-
-_GOES_ON = LINKS | frozenset(
-    "in on at by as is are was were be that when while who which not never always auf in an bei zu"
-    " ist sind nicht nie immer en a por es son no nunca siempre à dans sur est sont ne pas jamais"
-    " è sono non mai sempre é são não op te aan is zijn niet nooit altijd в на у о не".split()
-)
-"""Words after which a line is broken within a sentence."""
 
 
 def sentences(text: str) -> list[str]:
@@ -135,7 +118,7 @@ def _is_wrapped(text: str, start: int, end: int) -> bool:
         return False
     if _BULLET.match(following):
         return False
-    if line.split()[-1].lower() in _GOES_ON:
+    if line.split()[-1].lower() in listed("links") | listed("goes_on"):
         return following[:1].islower() or not shape("opens_line").match(following)
     return following[:1].islower() and not shape("opens_line").match(following)
 
@@ -149,7 +132,7 @@ def _goes_on(text: str, start: int, end: int) -> bool:
     following = text[end : end + 12]
     if last.isdecimal() and len(last) <= 2:
         is_bullet = before[:-1].strip() == last
-        return is_bullet or following[:3].lower() in _MONTHS
-    if last in _OFTEN_LAST:
+        return is_bullet or following[:3].lower() in listed("months_begin")
+    if last in listed("often_last"):
         return following[:1].islower() or following[:1].isdecimal()
-    return last in _NEVER_LAST or (len(last) == 1 and last.isalpha() and last != "i")
+    return last in listed("never_last") or (len(last) == 1 and last.isalpha() and last != "i")

@@ -10,8 +10,9 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from simonides.capture.wordings import LINKS, Wordings, heard, load, plain, spoken
+from simonides.capture.wordings import Wordings, heard, load, plain, spoken
 from simonides.text.topics import is_just_said
+from simonides.text.words import listed
 
 
 class Kind(StrEnum):
@@ -97,7 +98,7 @@ def is_whole(clause: str) -> bool:
     """Whether a rule can stand alone: it says what is to be done, and does not break off."""
     clause, text, words = heard(clause)
     last = _LAST.findall(text)
-    breaks_off = bool(last) and last[0] in LINKS
+    breaks_off = bool(last) and last[0] in listed("links")
     return not (breaks_off or any(each.is_unfinished(text) for each in spoken(text, words)))
 
 

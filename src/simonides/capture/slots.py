@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from simonides.capture.manner import wishes
-from simonides.capture.wordings import LINKS, Wordings, heard, load, spoken, words_of
+from simonides.capture.wordings import Wordings, heard, load, spoken, words_of
 from simonides.core.policy import DANGERS, SEVERAL, category_of_key, folded
+from simonides.text.words import listed
 
 
 class Slot(NamedTuple):
@@ -41,7 +42,9 @@ def slots_of(clause: str) -> list[Slot]:
         *wished.items(),
     ):
         slots.setdefault(key, value.strip(" .,;!\"'"))
-    return [Slot(key, value) for key, value in slots.items() if value and value not in LINKS]
+    return [
+        Slot(key, value) for key, value in slots.items() if value and value not in listed("links")
+    ]
 
 
 def manner_of(rule: str) -> list[Slot]:

@@ -18,6 +18,7 @@ from importlib.resources import files
 from typing import Any
 
 from simonides.text.patterns import PatternSet
+from simonides.text.words import listed
 
 MOST_CHARS = 400
 """Of a longer clause only the beginning is read; chosen: requests are short."""
@@ -66,22 +67,6 @@ _AND_ALWAYS = re.compile(
 )
 """What stands after "in this conversation" if a wish lasts."""
 
-_SMALL = frozenset(
-    "only just but and please so well for in ok though nur bitte aber solo pero seulement mais só"
-    " mas ma alleen maar только но а".split()
-)
-"""Words that stand before "in this conversation" and say no more."""
-
-LINKS = frozenset(
-    """
-    a an the my your our his her their to of than and or but nor with from into if because
-    whenever der das den dem ein eine einen einem mein meine dein deine und oder aber mit von
-    für dass wenn el la los las un una mi de con para y o pero que si le les des du une ma mes
-    et ou mais avec il lo gli uno di da per e com um uma os da em het een mijn van met voor en
-    of и или но с к для
-    """.split()
-)
-"""Words that do not end a sentence."""
 
 _CONTRACTED = re.compile(rf"\b((?:{'|'.join(_VERBS)})n|i|let)'(t|m|ve|s)\b")
 
@@ -217,7 +202,9 @@ def is_adverbial(part: str) -> bool:
     _, text, words = heard(part)
     for each in languages():
         found = each.find("one_off", text, words)
-        if found and words_of(text[: found.start()] + " " + text[found.end() :]) <= _SMALL:
+        if found and words_of(text[: found.start()] + " " + text[found.end() :]) <= listed(
+            "adds_little"
+        ):
             return True
     return False
 

@@ -101,8 +101,9 @@ def _forgotten(
     return events
 
 
-def forget_copies(engine: Engine, who: Principal, scope: Scope, root: bytes) -> None:
-    """Delete what an organisation, or everybody, was given of a memory."""
+def forget_copies(engine: Engine, who: Principal, scope: Scope, root: bytes) -> list[str]:
+    """Delete what an organisation, or everybody, was given of a memory; return their paths."""
+    found = []
     for above in scope.ancestors:
         if above.owner == scope.owner:
             continue
@@ -114,6 +115,8 @@ def forget_copies(engine: Engine, who: Principal, scope: Scope, root: bytes) -> 
                 ids = {id_text(row["id"]) for row in versions(connection, scope.owner, root)}
             with owner_turn(engine, above.owner, who.name) as (tx, _):
                 _forget_derived(tx, scope.owner, root, ids, set())
+            found.append(above.path)
+    return found
 
 
 def forget_rows(tx: Transaction, rows: list[MemoryRow], done: set[bytes]) -> list[Event]:

@@ -209,7 +209,7 @@ def _inflected(engine: Engine, who: Principal, topic: Topic) -> list[Found]:
 
 
 def _likely(engine: Engine, who: Principal, topic: Topic) -> tuple[list[Found], int]:
-    vector = _vector(engine, topic.words)
+    vector = vector_of(engine, topic.words)
     wide, near = topic, dict[bytes, float]()
 
     def chosen(part: OwnerIndex) -> np.ndarray:
@@ -256,7 +256,7 @@ def _alike(group: frozenset[str], part: OwnerIndex) -> frozenset[str]:
     return group | found
 
 
-def _vector(engine: Engine, words: str) -> Floats | None:
+def vector_of(engine: Engine, words: str) -> Floats | None:
     """Return the vector of some words; None without an embedder, or where it failed."""
     if engine.embedder is None:
         return None

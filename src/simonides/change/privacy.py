@@ -11,10 +11,22 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from simonides.capture.asks import in_reach, sounds_asked
 from simonides.capture.clauses import clauses_of
+from simonides.capture.dangers import DANGER
+from simonides.capture.slots import slots_of
+from simonides.capture.wordings import class_in, plain
 from simonides.change import undo
 from simonides.change.forget import Redaction, forget_copies, forget_rows, redact, redacted
-from simonides.change.matching import Found, Named, is_common, named, tied_topic
+from simonides.change.matching import (
+    Found,
+    Named,
+    is_common,
+    named,
+    rows_where,
+    tied_topic,
+    vector_of,
+)
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
@@ -58,7 +70,9 @@ def refuse(
     if len(named) != 1:
         raise InvalidInput("about", "name one of key, category, about and session")
     [(kind, value)] = named.items()
-    names = _tied(engine, who, value) if kind == "topic" else frozenset[str]()
+    data: dict[str, Any] = {"names": [], "also": []}
+    if kind == "topic":
+        data = {"names": sorted(_tied(engine, who, value)), "also": _also(engine, who, value)}
     if kind == "topic" and not topic_of(value).names_something:
         raise InvalidInput("about", "names no subject, for example 'my wife' or 'my health'")
     with owner_turn(engine, who.owner, who.name) as (tx, index):
@@ -67,11 +81,23 @@ def refuse(
                 return _refusal(id, kind, value, at)
         row = {
             "owner": tx.owner, "id": tx.new_id(), "kind": kind, "value": value, "at": tx.now,
-            "data": json.dumps(sorted(names)), "salt": tx.salt(),
+            "data": json.dumps(data), "salt": tx.salt(),
         }  # fmt: skip
         tx.add("consents", row, EventType.REFUSED, kind)
         renew(tx.connection, tx.owner, index)
     return _refusal(row["id"], kind, value, row["at"])
+
+
+def _also(engine: Engine, who: Principal, about: str) -> list[tuple[str, str]]:
+    """Return the keys and categories of what a topic names: "my address" is the fact location."""
+    found = named(engine, who, about)
+    clauses = [clause for each in found.exact for clause in each.clauses]
+    slots = [slot for clause in clauses for slot in slots_of(clause) if slot.key]
+    keys = {
+        slot.key for slot in slots if not found.topic.covers(analyse(f"{slot.key} {slot.value}"))
+    }
+    danger = [("category", DANGER)] if class_in("health", plain(about)) else []
+    return [*(("key", key) for key in sorted(keys)), *danger]
 
 
 def allow(engine: Engine, who: Principal, id: str) -> bool:
@@ -170,6 +196,19 @@ def holds(engine: Engine, who: Principal, about: str) -> bool:
     return bool(named(engine, who, about).exact)
 
 
+def sounds_meant(engine: Engine, who: Principal, texts: Sequence[str]) -> bool:
+    """Whether one of some texts sounds as if it asked something of the memory.
+
+    The memory must hold a word of them, and the embedder must be the one of the package.
+    """
+    likely, words = [each for each in texts if in_reach(each)], topic_of(" ".join(texts)).groups
+    if not likely or not rows_where(engine, who, lambda part: part.partly(words)):
+        return False
+    vectors = [(each, vector_of(engine, each)) for each in likely]
+    id = "" if engine.embedder is None else engine.embedder.model_id
+    return any(v is not None and sounds_asked(each, v, id) for each, v in vectors)
+
+
 def _forget(engine: Engine, who: Principal, found: Named) -> Gone:
     redactions = [
         redacted(engine, each.row, each.clauses.__contains__)
@@ -213,8 +252,7 @@ def _forgotten(
     says: Callable[[str], bool] | None = None,
 ) -> Gone:
     engine.journal.flush()
-    for root in roots:
-        forget_copies(engine, who, who.home, root)
+    copies = {root: forget_copies(engine, who, who.home, root) for root in roots}
     count, kept = 0, None
     with owner_turn(engine, who.owner, who.name) as turn:
         tx, done = turn.tx, set[bytes]()
@@ -226,7 +264,7 @@ def _forgotten(
         if says is not None:
             count += queue.forget(tx, says)
         if tx.gone:
-            kept = undo.keep(engine, tx, tx.gone)
+            kept = undo.keep(engine, tx, tx.gone, copies)
         renew(tx.connection, tx.owner, turn.index)
     if count:
         engine.db.checkpoint()

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from simonides.change.correct import promote
 from simonides.core.clock import DAY_MS, MINUTE_MS
 from simonides.core.engine import Engine
-from simonides.core.errors import InvalidInput, NotFound
+from simonides.core.errors import InvalidInput, NotFound, ScopeDenied
 from simonides.core.outcome import EventType, Outcome, OutcomeKind
 from simonides.core.record import id_text
 from simonides.core.results import AddReport, Asked
 from simonides.core.scope import Principal
+from simonides.govern.rights import named_scope
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes
 from simonides.storage.transaction import Transaction
@@ -28,9 +31,21 @@ UNDO_MS = 10 * MINUTE_MS
 """How long what was forgotten in words can be taken back; chosen."""
 
 
-def keep(engine: Engine, tx: Transaction, rows: list[MemoryRow]) -> str:
-    """Keep a copy of rows that are deleted in this turn; return the id under which it waits."""
-    data = {"rows": [json.dumps(row, default=_as_text, ensure_ascii=False) for row in rows]}
+def keep(
+    engine: Engine, tx: Transaction, rows: list[MemoryRow], copies: Mapping[bytes, Sequence[str]]
+) -> str:
+    """Keep a copy of rows that are deleted in this turn; return the id under which it waits.
+
+    Args:
+        engine: The store.
+        tx: The owner's transaction.
+        rows: What is deleted.
+        copies: For each root the scopes above that had a copy, which is deleted, too.
+    """
+    data = {
+        "rows": [json.dumps(row, default=_as_text, ensure_ascii=False) for row in rows],
+        "copies": [[id_text(root), path] for root, paths in copies.items() for path in paths],
+    }
     event = queue.put(tx, queue.UNDO, data, days=UNDO_MS / DAY_MS)
     id = id_bytes(event.subject)
     due = {"owner": tx.owner, "at": tx.now + UNDO_MS, "job": f"{queue.UNDO} {id.hex()}"}
@@ -48,11 +63,14 @@ def undo(engine: Engine, who: Principal, outcome: object) -> Outcome:
         who: The user.
         outcome: The answer to the request, the report that holds it, or its ``undo`` id.
 
+    Returns:
+        An outcome ``undone``; a reason ``no_copy`` names a scope above that keeps no copy any more.
+
     Raises:
         InvalidInput: If it is nothing of these.
         NotFound: If it can no longer be taken back.
     """
-    ids = _ids(outcome)
+    ids, copies, reasons = _ids(outcome), [], ["undone"]
     with owner_turn(engine, who.owner, who.name) as turn:
         tx = turn.tx
         waiting = {id_text(each.id): each for each in queue.entries(tx.connection, tx.owner)}
@@ -62,9 +80,15 @@ def undo(engine: Engine, who: Principal, outcome: object) -> Outcome:
             if entry is None or entry.kind != queue.UNDO or entry.is_over(tx.now):
                 raise NotFound(id)
             _restore(turn, [json.loads(row, object_hook=_as_bytes) for row in entry.data["rows"]])
+            copies += entry.data["copies"]
             events.append(tx.remove("pending", entry.id, EventType.REVIEWED, "undone"))
             engine.worker.at_close.pop(id, None)
-    return Outcome(kind=OutcomeKind.UNDONE, reasons=("undone",), events=tuple(events))
+    for root, path in copies:
+        try:
+            events += promote(engine, who, root, path).events
+        except ScopeDenied:  # the right to write there was taken back since
+            reasons.append(f"no_copy:{named_scope(who, path).level}")
+    return Outcome(kind=OutcomeKind.UNDONE, reasons=tuple(reasons), events=tuple(events))
 
 
 def finish(engine: Engine, owner: str, id: bytes) -> None:

@@ -221,9 +221,11 @@ class Refusal:
 def refusals_of(connection: Connection, owner: str) -> tuple[Refusal, ...]:
     """Return what an owner does not want to have remembered, or is asked about."""
     found = []
-    for _, kind, value, _, names in connection.rows(statements.REFUSALS, {"owner": owner}):
-        topic = topic_of(value, frozenset(json.loads(names))) if kind == "topic" else None
+    for _, kind, value, _, text in connection.rows(statements.REFUSALS, {"owner": owner}):
+        data = json.loads(text)
+        topic = topic_of(value, frozenset(data["names"])) if kind == "topic" else None
         found.append(Refusal(kind, value, topic))
+        found += [Refusal(*each) for each in data["also"]]
     for *_, data in connection.rows(statements.PENDING, {"owner": owner}):
         if meant := json.loads(data).get("hidden"):
             found.append(Refusal("asked", "", None, frozenset(map(bytes.fromhex, meant))))

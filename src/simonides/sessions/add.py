@@ -228,6 +228,8 @@ def _settle(engine: Engine, who: Principal, pieces: Sequence[Piece]) -> None:
             elif not asked and privacy.meant(engine, who, reading.about).exact:
                 piece.asks = [ask for ask in piece.asks if ask.kind is not Kind.UNCLEAR]
                 piece.obey(sentence, reading)
+        if not piece.asks and privacy.sounds_meant(engine, who, piece.unread):
+            piece.asks.append(Reading(Kind.UNCLEAR, piece.text))
     first = own[0] if own else None
     if first and is_yes(first.text) and privacy.asks_everything(engine, who, answered=True):
         first.obey(first.text, Reading(Kind.FORGET, EVERYTHING))

@@ -6,9 +6,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from simonides.capture.commands import Kind, Reading
-from simonides.capture.dangers import DANGER
-from simonides.capture.slots import slots_of
-from simonides.capture.wordings import class_in, plain
 from simonides.change import privacy
 from simonides.change.matching import Found, named
 from simonides.core.engine import Engine
@@ -16,7 +13,6 @@ from simonides.core.errors import InvalidInput
 from simonides.core.results import Asked
 from simonides.core.scope import Principal
 from simonides.sessions.reading import points_back
-from simonides.text.analyse import analyse
 from simonides.text.topics import EVERYTHING, how_many, is_everything, is_session
 
 ANSWERS = {
@@ -73,9 +69,7 @@ def obey(
         case Kind.FORGET:
             answer, done, gone = _forgotten(engine, who, about)
         case _:
-            named = f" about {about}" if 0 < len(about) < MOST_ABOUT_CHARS else ""
-            answer, done = f"What{named} should be forgotten, or not be kept?", False
-            privacy.ask_back(engine, who, about)
+            answer, done = _unclear(engine, who, about), False
     return Asked(kind=reading.kind.value, about=about, answer=answer, done=done, undo=gone.undo)
 
 
@@ -90,12 +84,6 @@ def _is_refused(engine: Engine, who: Principal, about: str) -> bool:
 def _hidden(engine: Engine, who: Principal, about: str) -> tuple[str, bool]:
     """Return what the user is told of a refusal, and whether all of it is clear."""
     found, answer = named(engine, who, about), f"Nothing about {about} is kept from now on."
-    for each in found.exact:
-        for slot in (slot for clause in each.clauses for slot in slots_of(clause)):
-            if slot.key and not found.topic.covers(analyse(f"{slot.key} {slot.value}")):
-                privacy.refuse(engine, who, key=slot.key)  # "my address" is the fact location
-    if class_in("health", plain(about)):
-        privacy.refuse(engine, who, category=DANGER)
     if found.exact:
         answer = f"{answer} What is known is not used:{_lines(found.exact)}"
     if found.likely:
@@ -115,6 +103,18 @@ def _forgotten(engine: Engine, who: Principal, about: str) -> tuple[str, bool, p
     if not found.exact:
         return f"Nothing is found under the words {about!r}; say it in others.", False, gone
     return answer.strip(), True, gone
+
+
+def _unclear(engine: Engine, who: Principal, about: str) -> str:
+    """Ask what is meant, and show what may be; nothing is hidden, as perhaps nothing is wished."""
+    found = named(engine, who, about)
+    likely = [*found.exact, *found.likely][:MOST_LINES]
+    if likely:
+        privacy.ask_back(engine, who, about, found._replace(exact=[], likely=likely, sure=0))
+        return _question(likely)
+    privacy.ask_back(engine, who, about)
+    words = f" about {about}" if 0 < len(about) < MOST_ABOUT_CHARS else ""
+    return f"What{words} should be forgotten, or not be kept?"
 
 
 def _question(found: Sequence[Found]) -> str:

@@ -29,6 +29,10 @@ from simonides.text.topics import Topic, is_just_said
 MOST_SENTENCES = 40
 """Sentences of a message that are understood; a longer one is kept and found as a whole."""
 
+MOST_ASKING = 3
+"""Sentences of a message that asks something of the memory without saying so. In longer ones 39 of
+700 would sound like it, in shorter ones none. (`benchmarks/asks.py` has the sentences.)"""
+
 CHUNK_CHARS = 15_000
 """Most characters of a turn, so that it fits the policy's limit in any script."""
 
@@ -54,6 +58,7 @@ class Piece:
         reasons: Why part of it is not kept.
         corrections: Clauses that give another value for what was said before.
         doubted: Sentences that ask something of the memory if it holds what they name.
+        unread: The texts in it that may ask something of the memory without saying so.
         keeps_last: Whether it asks to keep what the user said before it.
     """
 
@@ -68,6 +73,7 @@ class Piece:
     reasons: list[str] = field(default_factory=list)
     corrections: list[str] = field(default_factory=list)
     doubted: list[tuple[str, Reading]] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
     keeps_last: bool = False
 
     @property
@@ -158,7 +164,7 @@ def _typed(message: Message) -> list[Part]:
 def _unsure(piece: Piece, text: str) -> Piece:
     """Return a piece that may be another's: it loses nothing, and what it asks is asked back."""
     asks = [Reading(Kind.UNCLEAR, text) for ask in piece.asks if ask.kind in _ON_MEMORY]
-    kept = replace(piece, text=text, is_cut=False, corrections=[], doubted=[])
+    kept = replace(piece, text=text, is_cut=False, corrections=[], doubted=[], unread=[])
     return replace(kept, asks=asks[:1], origin=UNSURE)
 
 
@@ -193,9 +199,13 @@ def _understand(piece: Piece, most: int) -> int:
             _keep(piece, last)
             continue
         piece.doubted += [] if wish is None else [(sense.text, wish.reading)]
+        piece.unread += [sense.text] if sense.mood not in (Mood.UNREAL, Mood.REPORTED) else []
         _read_sentence(piece, sense, last)
         _learn_danger(piece, sense, before)
         before = sense if sense.who != "they" else before
+    if len(said) > MOST_ASKING:
+        piece.unread = []
+    piece.unread += [piece.text] if len(said) > 1 and piece.unread else []
     if piece.is_kept and any(each.kind in WITHDRAWS and points_back(each) for each in piece.asks):
         piece.drop()
     return len(said)

@@ -182,7 +182,7 @@ def replaced(
         old: The turn in force.
         has_time: Whether the message has a time; else it keeps that of the old one.
     """
-    if not isinstance(judged, Commit) or not lift(turn.tx, judged.candidate):
+    if not isinstance(judged, Commit) or not lift(turn.tx, judged.candidate, by_user=True):
         turn.tx.end(old, "superseded", EventType.SUPERSEDED, "edited")
         return decided(turn, judged, vector)
     kept = () if has_time else ("valid_from", "said_at", "utc_offset")

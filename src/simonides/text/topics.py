@@ -48,31 +48,21 @@ _SIGNS = re.compile(
     "我们|我的|关于|之前|告诉你|说过|说的|事情|一切|所有|全部|[我你您他她的了吧过那这事]|私の|私が|私は|について"
     "|のこと|こと|言った|話した|した|すべて|[のがはをにとで]"
 )
-_TITLES = frozenset(
-    "dr mr mrs ms prof herr frau senor senora signor signora monsieur madam client custom patient"
-    " colleagu teacher doctor landlord".split()
-)
-"""Terms of words that stand before a name and say whose it is."""
-
 EVERYTHING = "everything"
 """The topic that is the user as a whole."""
 
-_NUMBERS = "one two three four five six seven eight nine ten".split()
+
+def _only(words: frozenset[str]) -> re.Pattern[str]:
+    """Return what fits a text of these words alone."""
+    return re.compile(rf"(?:(?:{'|'.join(sorted(words))})\W*)*", re.IGNORECASE)
+
+
+_NUMBERS = table()["lists"]["numbers"].split()
 _NUMBER = "|".join((*_NUMBERS, r"\d{1,3}"))
-_JUST_SAID = re.compile(
-    r"(?:(?:that|this|it|s|the|my|what|whatever|i|you|we|just|said|told|wrote|last|previous|thing"
-    rf"|things|messages?|sentences?|part|{_NUMBER}|bit|now|earlier|remark|was|is|here|secret|private"
-    r"|confidential|personal|all|of|those|these|them)\W*)*",
-    re.IGNORECASE,
-)
+_JUST_SAID = _only(listed("just_said") | {_NUMBER})
 _SESSION = re.compile(r"\b(?:this|the|our) (?:whole )?(?:conversation|chat|session|thread)\b", re.I)
-_EVERYTHING = re.compile(
-    r"(?:(?:everything|anything|all|about|of|on|me|myself|my|our|data|memor(?:y|ies)|you|know"
-    r"|have|stored|saved|that|it|history|profile|whole|entire|the|personal|i|ever|said|told"
-    r"|information|info|remember)\W*)+",
-    re.IGNORECASE,
-)
-_ME = re.compile(r"\b(?:me|myself|everything|all|data|profile|memor\w+|history)\b", re.IGNORECASE)
+_EVERYTHING = _only(listed("the_user"))
+_ME = re.compile(rf"\b(?:{'|'.join(listed('the_user_himself'))})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -157,7 +147,7 @@ def _groups(words: str, identifiers: frozenset[str] = frozenset()) -> tuple[froz
 def _named_alone(found: re.Match[str]) -> str:
     """Return the name in "my sister Ruth"; a word that tells no relation stays."""
     terms = analyse(found[1])
-    return found[2] if terms and (terms[0] in _kin() or terms[0] in _TITLES) else found[0]
+    return found[2] if terms and (terms[0] in _kin() or terms[0] in listed("titles")) else found[0]
 
 
 def _identifiers(words: str) -> tuple[frozenset[str], ...]:

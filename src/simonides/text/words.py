@@ -15,6 +15,7 @@ def table() -> dict[str, Any]:
     return tomllib.loads((files("simonides.text") / "words.toml").read_text("utf-8"))
 
 
+@cache
 def listed(name: str) -> frozenset[str]:
     """Return the words of a list."""
     return frozenset(table()["lists"][name].split())

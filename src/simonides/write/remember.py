@@ -124,7 +124,7 @@ def _write(
         with owner_turn(engine, owner, who.name) as turn:
             begun = time.perf_counter()
             for each, vector in in_steps(waiting[len(outcomes) :]):
-                outcomes.append(_once(turn, each, vector))
+                outcomes.append(_once(turn, each, vector, lifts=who.agent is None))
                 if turn_s is not None and time.perf_counter() - begun > turn_s:
                     break
     return outcomes
@@ -160,18 +160,18 @@ def vectors_of(
     return [next(vectors) if is_chosen else None for is_chosen in chosen]
 
 
-def _once(turn: Turn, judged: Judgement, vector: Vector) -> Outcome:
+def _once(turn: Turn, judged: Judgement, vector: Vector, *, lifts: bool) -> Outcome:
     """Store one candidate, or return the first outcome of its idempotency key."""
     candidate, tx = judged.candidate, turn.tx
     key = candidate.draft.idempotency_key
     if key is None:
-        return decided(turn, judged, vector)
+        return decided(turn, judged, vector, lifts=lifts)
     asked = f"{candidate.scope.path} {candidate.place.purpose} {candidate.draft!r}"
     request = blake(tx.secret(), asked.encode())
     known = tx.connection.one(statements.IDEMPOTENT, {"owner": tx.owner, "key": key})
     if known is not None:
         return _again(turn, request, known)
-    outcome = decided(turn, judged, vector)
+    outcome = decided(turn, judged, vector, lifts=lifts)
     tx.connection.run(
         statements.KEEP_IDEMPOTENT,
         {
@@ -195,15 +195,22 @@ def _again(turn: Turn, request: bytes, known: tuple[bytes, str, bytes]) -> Outco
     return Outcome(kind=OutcomeKind(kind), record=record_of(row))
 
 
-def decided(turn: Turn, judged: Judgement, vector: Vector) -> Outcome:
-    """Store a commit; note in the audit trail what is dropped."""
+def decided(turn: Turn, judged: Judgement, vector: Vector, *, lifts: bool = True) -> Outcome:
+    """Store a commit; note in the audit trail what is dropped.
+
+    Args:
+        turn: The owner's turn.
+        judged: What policy says.
+        vector: Of its text.
+        lifts: Whether the user may have said it, which lifts a tombstone; an agent's note does not.
+    """
     candidate = judged.candidate
     if isinstance(judged, Drop):
         return refused(turn.tx, judged)
     said = (candidate.key, candidate.category, candidate.analysed.terms)
     if any(each.covers(*said) for each in turn.index.refusals):
         return refused(turn.tx, Drop(candidate, ("refused_by_user",)))
-    if not lift(turn.tx, candidate):
+    if not lift(turn.tx, candidate, by_user=lifts):
         return refused(turn.tx, Drop(candidate, ("tombstoned",)))
     match judged:
         case Commit():

@@ -263,14 +263,14 @@ def unbury(tx: Transaction, rows: Iterable[MemoryRow]) -> None:
             tx.remove("tombstones", found[0], EventType.TOMBSTONE_LIFTED)
 
 
-def lift(tx: Transaction, candidate: Candidate) -> bool:
+def lift(tx: Transaction, candidate: Candidate, *, by_user: bool) -> bool:
     """Return whether a candidate may be stored; the user's own words lift what is in their way."""
     if not tx.has_tombstones:
         return True
     place = place_cells(candidate)
     for digest in _digests(tx, {**place, "content": candidate.content, "key": candidate.key}):
         if (found := _tombstone(tx, digest)) is not None:
-            if candidate.label.trust is not Trust.USER:
+            if not by_user or candidate.label.trust is not Trust.USER:
                 return False
             tx.remove("tombstones", found[0], EventType.TOMBSTONE_LIFTED)
     return True
