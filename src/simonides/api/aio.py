@@ -885,9 +885,17 @@ class AsyncMemory:
         """
         return AsyncSession(self._blocking.session(name), self._threads)
 
-    async def sessions(self) -> Sequence[Conversation]:
-        """Return the conversations of this principal, that with the latest turn first."""
-        return await self._threads.read(self._blocking.sessions)
+    async def sessions(self, *, limit: int = 100, cursor: str | None = None) -> Page[Conversation]:
+        """Return the conversations of this principal, that with the latest turn first.
+
+        Args:
+            limit: Most conversations, 1 to 1,000.
+            cursor: The ``next_cursor`` of the page before.
+
+        Raises:
+            InvalidInput: If an argument is out of range, or the cursor is none of this list.
+        """
+        return await self._threads.read(self._blocking.sessions, limit=limit, cursor=cursor)
 
     async def task(
         self,
