@@ -140,7 +140,7 @@ class _Texts(NamedTuple):
 
 def _unseen(candidate: Candidate, after: Candidate | None) -> _Texts:
     if after is None:
-        return _Texts(bool(candidate.content), candidate.statements(), candidate.names())
+        return _Texts(has_content=True, statements=candidate.statements(), names=candidate.names())
     said, named = {after.content, *after.statements()}, set(after.names())
     return _Texts(
         candidate.content != after.content,
