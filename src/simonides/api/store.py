@@ -191,7 +191,8 @@ class Store:
 
         The conversations that this program began end, the latest first, for 1.5 seconds, or for 10
         with a language model; a later process ends the others after their quiet time. The setting
-        ``end_on_close`` switches this off. Calls that begin later raise `StoreUnavailable`. A second call does nothing.
+        ``end_on_close`` switches this off. Calls that begin later raise `StoreUnavailable`. A
+        second call does nothing.
         """
         engine = self._engine
         try:
