@@ -26,6 +26,7 @@ from simonides.models.embedder import EmbedderFailed, embed_question
 from simonides.recall.index import Floats, OwnerIndex
 from simonides.recall.question import Days, days_named, within, without_days
 from simonides.recall.view import View
+from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, by_id
 from simonides.text.analyse import analyse, fold
 from simonides.text.topics import Topic, is_kin, names_of, topic_of
@@ -149,6 +150,17 @@ def rows_where(
     engine: Engine, who: Principal, chosen: Callable[[OwnerIndex], np.ndarray]
 ) -> list[MemoryRow]:
     """Return the user's memories in force that are chosen in its index."""
+    with engine.db.read(who.owner) as connection:
+        return by_id(connection, who.owner, ids_where(engine, connection, who, chosen))
+
+
+def ids_where(
+    engine: Engine,
+    connection: Connection,
+    who: Principal,
+    chosen: Callable[[OwnerIndex], np.ndarray],
+) -> list[bytes]:
+    """Return the ids of the user's memories in force that are chosen in its index."""
 
     def ids(view: View) -> list[bytes]:
         [part] = view.parts
@@ -156,9 +168,7 @@ def rows_where(
         rows = np.flatnonzero(chosen(part) & part.column("live"))
         return [part.ids[row] for row in rows.tolist()]
 
-    with engine.db.read(who.owner) as connection:
-        found = engine.indexes.reading(connection, [who.owner], ids)
-        return by_id(connection, who.owner, found)
+    return engine.indexes.reading(connection, [who.owner], ids)
 
 
 def _fitting(topic: Topic) -> Callable[[str], bool]:

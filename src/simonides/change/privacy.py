@@ -21,9 +21,9 @@ from simonides.change.forget import Redaction, forget_copies, forget_rows, redac
 from simonides.change.matching import (
     Found,
     Named,
+    ids_where,
     is_common,
     named,
-    rows_where,
     tied_topic,
     vector_of,
 )
@@ -201,8 +201,11 @@ def sounds_meant(engine: Engine, who: Principal, texts: Sequence[str]) -> bool:
     The memory must hold a word of them, and the embedder must be the one of the package.
     """
     likely, words = [each for each in texts if in_reach(each)], topic_of(" ".join(texts)).groups
-    if not likely or not rows_where(engine, who, lambda part: part.partly(words)):
+    if not likely:
         return False
+    with engine.db.read(who.owner) as connection:
+        if not ids_where(engine, connection, who, lambda part: part.partly(words)):
+            return False
     vectors = [(each, vector_of(engine, each)) for each in likely]
     id = "" if engine.embedder is None else engine.embedder.model_id
     return any(v is not None and sounds_asked(each, v, id) for each, v in vectors)

@@ -11,7 +11,7 @@ from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, ScopeDenied
 from simonides.core.outcome import EventType
-from simonides.core.record import Place, Value
+from simonides.core.record import Audience, Place, Value
 from simonides.core.scope import GLOBAL, Principal, Right, Scope, checked_id, parse_scope
 from simonides.core.validation import enum_member, nearest
 from simonides.storage import statements
@@ -217,8 +217,11 @@ def _changing(
 
 def may_see(who: Principal, reach: Reach, place: Place) -> bool:
     """Whether a reader may see memories of a place: task, audience and purpose all fit."""
-    if reach.tasks is not None and place.task not in reach.tasks:
-        return False
-    if place.audience is not None and (who.agent is None or who.agent not in place.audience):
-        return False
-    return place.purpose is None or place.purpose == who.purpose
+    in_reach = reach.tasks is None or place.task in reach.tasks
+    return in_reach and is_reader(who, place.audience, place.purpose)
+
+
+def is_reader(who: Principal, audience: Audience, purpose: str | None) -> bool:
+    """Whether a reader may see what is for some agents and a purpose, as far as these say."""
+    is_meant = audience is None or (who.agent is not None and who.agent in audience)
+    return is_meant and purpose in (None, who.purpose)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import threading
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simonides.core.clock import DAY_MS, FOREVER, MINUTE_MS, in_steps
-from simonides.core.record import TURN, Importance, Kind, Place, Status, is_gap
+from simonides.core.record import TURN, Audience, Importance, Kind, Place, Status, is_gap
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, rows_of_ids
@@ -155,8 +155,8 @@ _CELLS: Mapping[str, type] = {
     "updated": np.int64, "until": np.int64, "soft": np.int64, "importance": np.float32,
     "confidence": np.float32, "stale": np.bool_, "pinned": np.bool_,
     "turn": np.bool_, "kind": np.int8, "category": np.int32, "marks": np.uint8,
-    "place": np.int32, "speaker": np.int32, "session": np.int32, "position": np.int64,
-    "before": np.int64, "after": np.int64,
+    "task": np.int32, "readers": np.int32, "speaker": np.int32, "session": np.int32,
+    "position": np.int64, "before": np.int64, "after": np.int64,
     "id_high": np.uint64, "id_low": np.uint64, "scale": np.float32, "embedded": np.bool_,
     "tokens": np.int32,
 }  # fmt: skip
@@ -199,14 +199,15 @@ class OwnerIndex:
         # Lists of bytes and strings, not of objects: the garbage collector walks objects, and its
         # walk over 8,000 of them stops an event loop for 90 ms.
         self.ids: list[bytes] = []
-        self._keys: list[str | None] = []
+        self.keys: list[str | None] = []
         self._fingerprints: list[bytes] = []
         self._token_ids: list[bytes] = []
         self._waiting: dict[bytes, MemoryRow] = {}
         self.holding: dict[int, int] = {}
         self.tokens: dict[bytes, NDArray[np.int8]] = {}
         self.terms: dict[str, Postings] = {}
-        self.places: dict[Place, int] = {}
+        self.tasks: dict[str | None, int] = {}
+        self.readers: dict[tuple[Audience, str | None], int] = {}
         self.speakers: dict[str, int] = {}
         self.categories: dict[str, int] = {}
         self.sessions: dict[str, int] = {}
@@ -310,7 +311,7 @@ class OwnerIndex:
         session = _code(self.sessions, _session(row))
         self._turns[session, row["position"] or 0] = place
         self.ids.append(id)
-        self._keys.append(key)
+        self.keys.append(key)
         self._fingerprints.append(row["fingerprint"])
         token_ids = (row["token_ids"] or b"") if self._has_vector(row) else b""
         self._token_ids.append(token_ids)
@@ -318,6 +319,7 @@ class OwnerIndex:
             self.holding[token] = self.holding.get(token, 0) + 1
         self.row_of[id] = place
         has_vector, pinned = self._has_vector(row), bool(row["pinned"])
+        readers = place_of(row["task"], row["audience"], row["purpose"])
         ends = [each for each in (row["hard_expires_at"], row["valid_to"]) if each is not None]
         soft = row["soft_expires_at"]
         at = row["said_at"]
@@ -328,7 +330,7 @@ class OwnerIndex:
             _WEIGHTS[row["importance"]], row["confidence"], row["status"] == Status.STALE,
             pinned, _is_turn(row),
             _KIND_CODES[row["kind"]], _code(self.categories, category), row["marks"],
-            _code(self.places, place_of(row["task"], row["audience"], row["purpose"])),
+            _code(self.tasks, row["task"]), _code(self.readers, readers[1:]),
             _code(self.speakers, row["speaker"] or row["role"] or ""), session,
             row["position"] or 0, NONE, NONE,
             int.from_bytes(id[:8], "big"), int.from_bytes(id[8:], "big"),
@@ -372,7 +374,7 @@ class OwnerIndex:
             if self._turns.get(turn) == row:
                 del self._turns[turn]
             _unlist(self.by_fingerprint, self._fingerprints[row], id)
-            _unlist(self.by_key, self._keys[row], id)
+            _unlist(self.by_key, self.keys[row], id)
             for name in ("live", "length", "distinct", "scale", "marks", "tokens"):
                 self.column(name)[row] = 0
             self.column("before")[row] = self.column("after")[row] = NONE
@@ -394,7 +396,7 @@ class OwnerIndex:
                 del self.terms[term]
         kept_rows = np.flatnonzero(live).tolist()
         self.ids = [self.ids[row] for row in kept_rows]
-        self._keys = [self._keys[row] for row in kept_rows]
+        self.keys = [self.keys[row] for row in kept_rows]
         self._fingerprints = [self._fingerprints[row] for row in kept_rows]
         self._token_ids = [self._token_ids[row] for row in kept_rows]
         self.row_of = {id: row for row, id in enumerate(self.ids)}
@@ -481,7 +483,8 @@ class OwnerIndex:
             shared[np.frombuffer(self.terms[term].rows, np.int32)] += 1
         united = np.maximum(self.column("distinct") + len(distinct) - shared, 1)
         here = self.column("live") & ~self.column("turn")
-        here &= self.column("place") == self.places.get(place, NONE)
+        here &= self.of_tasks([place.task])
+        here &= self.of_readers(lambda *readers: readers == (place.audience, place.purpose))
         found: Floats = here * (shared / united)
         return found
 
@@ -534,6 +537,18 @@ class OwnerIndex:
             self._hidden = (self.revision, found)
         return self._hidden[1]
 
+    def of_tasks(self, tasks: Iterable[str | None] | None) -> Bools:
+        """Return which rows belong to some tasks, of which None is no task; to any, for None."""
+        if tasks is None:
+            return np.ones(self.size, np.bool_)
+        codes = [self.tasks[task] for task in tasks if task in self.tasks]
+        return np.isin(self.column("task"), codes)
+
+    def of_readers(self, chosen: Callable[[Audience, str | None], bool]) -> Bools:
+        """Return which rows have an audience and a purpose that are chosen."""
+        allowed = np.array([chosen(*each) for each in self.readers], np.bool_)
+        return np.ones(self.size, np.bool_) if allowed.all() else allowed[self.column("readers")]
+
     def in_scope(self, task: str | None, *, turns: bool) -> Bools:
         """Return which rows are in force in a scope.
 
@@ -542,8 +557,7 @@ class OwnerIndex:
             turns: Whether turns are meant, or everything else.
         """
         self.settle()
-        of_task = np.array([place.task == task for place in self.places], np.bool_)
-        found: Bools = of_task[self.column("place")] & self.column("live")
+        found: Bools = self.of_tasks([task]) & self.column("live")
         found &= self.column("turn") == turns
         return found
 

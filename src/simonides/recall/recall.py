@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from simonides.core.record import SUMMARY, Importance, Kind, Record, id_text
 from simonides.core.results import Explanation, Hit, Meeting, Recall
 from simonides.core.scope import Principal
 from simonides.core.validation import between, enum_member, share, text
-from simonides.govern.rights import Reach, may_see, readable
+from simonides.govern.rights import Reach, is_reader, readable
 from simonides.models.embedder import Embedder, EmbedderFailed, Encoded, no_tokens
 from simonides.recall.index import KINDS, Bools
 from simonides.recall.interaction import Token
@@ -329,7 +330,10 @@ def _ranking(
 def visible(view: View, who: Principal, ask: Ask, now: int) -> Bools:
     """Return which rows a reader may be shown: one mask of scope, purpose, time and kind."""
     reach = {each.owner: each for each in ask.reach}
-    shown = view.column("live") & view.where(lambda owner, place: may_see(who, reach[owner], place))
+    shown: Bools = view.column("live") & np.concatenate([
+        part.of_readers(partial(is_reader, who)) & part.of_tasks(reach[owner].tasks)
+        for owner, part in zip(view.owners, view.parts, strict=True)
+    ])  # fmt: skip
     shown &= (view.column("marks") & _GAP) == 0
     if not ask.is_past:
         shown &= view.column("until") > now
@@ -349,12 +353,11 @@ def _hide_keys_of_the_user(view: View, visible: Bools, who: Principal) -> None:
     for owner, part, offset in zip(view.owners, view.parts, view.offsets, strict=True):
         if owner != who.owner:
             continue
-        own = {code for place, code in part.places.items() if place.task == who.home.task}
-        codes = part.column("place")
-        for ids in part.by_key.values():
-            rows = [part.row_of[id] for id in ids]
-            if any(codes[row] in own and visible[row + offset] for row in rows):
-                visible[[row + offset for row in rows if codes[row] not in own]] = False
+        own = part.of_tasks([who.home.task])
+        seen = np.flatnonzero(own & visible[offset : offset + part.size])
+        for key in {part.keys[row] for row in seen.tolist()} - {None}:
+            rows = [part.row_of[id] for id in part.by_key[key or ""]]
+            visible[[row + offset for row in rows if not own[row]]] = False
 
 
 def _hide_farther_keys(view: View, visible: Bools) -> None:

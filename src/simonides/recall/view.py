@@ -22,8 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from simonides.core.record import Place
-from simonides.recall.index import NONE, Bools, Floats, Ints, OwnerIndex
+from simonides.recall.index import NONE, Floats, Ints, OwnerIndex
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.statements import INDEXED
@@ -154,15 +153,6 @@ class View:
             for key in keys
             for id in part.by_key.get(key, ())
         ]
-
-    def where(self, chosen: Callable[[str, Place], bool]) -> Bools:
-        """Return for each row whether its owner and its place are chosen."""
-        masks = []
-        for owner, part in zip(self.owners, self.parts, strict=True):
-            allowed = np.array([chosen(owner, place) for place in part.places], np.bool_)
-            codes = part.column("place")
-            masks.append(np.ones(part.size, np.bool_) if allowed.all() else allowed[codes])
-        return np.concatenate(masks) if masks else np.zeros(0, np.bool_)
 
     def derived(self, make: Callable[[View], T]) -> T:
         """Return ``make(self)``, computed once."""
