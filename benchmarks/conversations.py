@@ -45,7 +45,7 @@ def fill_talks(path: Path, talks: int, turns: int) -> float:
         for _ in range(max(turns // talks // 50, 1)):
             said = [sentence(rng) for _ in range(min(turns // talks, 50))]
             memory.session(f"talk {talk}".replace(" ", "-")).add(
-                [{"role": "user", "content": each} for each in said]
+                [{"role": "assistant", "content": each} for each in said]
             )
     memory.session("told").add([{"role": "user", "content": "I live in Lund. " * 10}] * 2)
     memory.session("told").end()

@@ -192,15 +192,15 @@ CREATE TABLE sessions (
   failed  {text},           -- why the model could not read it
   data    {text} NOT NULL,
   salt    {blob} NOT NULL,
-  PRIMARY KEY (owner, id),
-  UNIQUE (owner, name, part)
+  PRIMARY KEY (owner, name, part),
+  UNIQUE (owner, id)
 ) {clustered};
 
 CREATE INDEX sessions_last ON sessions (owner, purpose, last, id);
 
 CREATE INDEX sessions_summary ON sessions (owner, last, id) WHERE summary IS NOT NULL;
 
-CREATE INDEX sessions_failed ON sessions (owner, last, id) WHERE failed IS NOT NULL;
+CREATE INDEX sessions_failed ON sessions (owner, purpose, last, id) WHERE failed IS NOT NULL;
 
 CREATE TABLE tasks (
   owner   {text} NOT NULL,
@@ -211,10 +211,9 @@ CREATE TABLE tasks (
   last    {int}  NOT NULL,
   data    {text} NOT NULL,
   salt    {blob} NOT NULL,
-  PRIMARY KEY (owner, id)
+  PRIMARY KEY (owner, name, id),
+  UNIQUE (owner, id)
 ) {clustered};
-
-CREATE INDEX tasks_name ON tasks (owner, name, status);
 
 -- Keyed digests of what was forgotten, without content.
 CREATE TABLE tombstones (
