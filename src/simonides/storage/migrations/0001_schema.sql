@@ -35,8 +35,6 @@ CREATE TABLE memories (
   predicate       {text},
   object          {text},
   quote           {text},
-  quote_start     {int},
-  quote_end       {int},
   origin          {text},
   depends_on      {text},
   speaker         {text},
