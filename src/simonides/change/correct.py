@@ -105,7 +105,7 @@ def confirm(engine: Engine, who: Principal, which: object) -> Outcome:
         NotFound: If there is no such memory of the principal's own.
     """
     standing = own(engine, who, which)
-    policy = engine.policies.for_org(standing.scope.org)
+    policy = engine.policies.for_org(standing.scope.org, who.agent)
     with owner_turn(engine, standing.owner, who.name) as turn:
         row = _in_force(turn.tx, standing, which)
         rules = policy.categories.get(row["category"], Category())

@@ -207,7 +207,7 @@ def policy_check(
     """Check a policy file, and say what it does with sentences; nothing is kept."""
     from simonides.core.policy_file import load
 
-    orgs = [name for name in load(file) if name is not None]
+    orgs = sorted({org for org, _ in load(file) if org is not None})
     settings = simonides.Settings(policy=file, require_org=False)
     store = context.with_resource(simonides.open(":memory:", mode="local", settings=settings))
     memory = store.memory(user="policy-check", org=context.find_root().params["org"])
@@ -219,15 +219,17 @@ def policy_check(
 
 @policy.command("show")
 def policy_show(
+    context: typer.Context,
     file: Annotated[Path | None, Argument(help="A policy file; without one, the built-in.")] = None,
     org: Annotated[str | None, Option("--of", help="An organisation of the file.")] = None,
 ) -> object:
     """Show the rules in force: every category, its rank and lifetimes, limits, budgets."""
     from simonides.core.policy import BUILT_IN
-    from simonides.core.policy_file import load
+    from simonides.core.policy_file import load, policy_in
 
-    found = {} if file is None else load(file)
-    return found.get(org, found.get(None, BUILT_IN)).model_dump(mode="json")
+    agent = context.find_root().params["agent"]
+    found = BUILT_IN if file is None else policy_in(load(file), org, agent)
+    return found.model_dump(mode="json")
 
 
 @db.command("init")

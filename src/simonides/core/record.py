@@ -265,7 +265,7 @@ class Fields:
     """
 
     key: Annotated[Name | None, Indexed] = None
-    tags: Annotated[Names, Stored] = ()
+    tags: Annotated[Names, Indexed] = ()
     quote: Annotated[Text | None, Column(kept="")] = None
     speaker: Annotated[Name | None, Indexed] = None
     role: Annotated[Name | None, Indexed] = None

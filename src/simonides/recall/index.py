@@ -60,6 +60,10 @@ def _is_turn(row: MemoryRow) -> bool:
     return bool(row["category"] == TURN and row["position"] is not None)
 
 
+def _tags(cell: str | None) -> tuple[str, ...]:
+    return () if cell is None else tuple(json.loads(cell))
+
+
 def _session(row: MemoryRow) -> str:
     """Return the conversation of a row; a memory that is no turn is a session of its own."""
     return (row["session"] if _is_turn(row) else None) or f"\0{row['id'].hex()}"
@@ -176,6 +180,7 @@ class OwnerIndex:
         latest: Time of the row that was said last, at least.
         refusals: What the owner does not want to have remembered.
         by_key: Ids of the rows of a key.
+        by_tag: Ids of the rows of a tag.
         by_fingerprint: Ids of the rows, other than turns, of a fingerprint.
         sources: Where the rows, other than turns, come from, or came from once.
         holding: How many rows hold each token.
@@ -200,6 +205,7 @@ class OwnerIndex:
         # walk over 8,000 of them stops an event loop for 90 ms.
         self.ids: list[bytes] = []
         self._keys: list[str | None] = []
+        self._tags: list[str | None] = []  # as in their rows
         self._fingerprints: list[bytes] = []
         self._token_ids: list[bytes] = []
         self._waiting: dict[bytes, MemoryRow] = {}
@@ -212,6 +218,7 @@ class OwnerIndex:
         self.sessions: dict[str, int] = {}
         self.row_of: dict[bytes, int] = {}
         self.by_key: dict[str, list[bytes]] = {}
+        self.by_tag: dict[str, list[bytes]] = {}
         self.by_fingerprint: dict[bytes, list[bytes]] = {}
         self.sources: set[str] = set()
         self._turns: dict[tuple[int, int], int] = {}
@@ -260,6 +267,8 @@ class OwnerIndex:
                 self.sources.add(row["source"])
             if row["key"] is not None:
                 self.by_key.setdefault(row["key"], []).append(id)
+            for tag in _tags(row["tags"]):
+                self.by_tag.setdefault(tag, []).append(id)
             self.without_vector += not self._has_vector(row)
             self.latest = max(self.latest, row["said_at"])
         self._waiting |= added
@@ -311,6 +320,7 @@ class OwnerIndex:
         self._turns[session, row["position"] or 0] = place
         self.ids.append(id)
         self._keys.append(key)
+        self._tags.append(row["tags"])
         self._fingerprints.append(row["fingerprint"])
         token_ids = (row["token_ids"] or b"") if self._has_vector(row) else b""
         self._token_ids.append(token_ids)
@@ -373,6 +383,8 @@ class OwnerIndex:
                 del self._turns[turn]
             _unlist(self.by_fingerprint, self._fingerprints[row], id)
             _unlist(self.by_key, self._keys[row], id)
+            for tag in _tags(self._tags[row]):
+                _unlist(self.by_tag, tag, id)
             for name in ("live", "length", "distinct", "scale", "marks", "tokens"):
                 self.column(name)[row] = 0
             self.column("before")[row] = self.column("after")[row] = NONE
@@ -395,6 +407,7 @@ class OwnerIndex:
         kept_rows = np.flatnonzero(live).tolist()
         self.ids = [self.ids[row] for row in kept_rows]
         self._keys = [self._keys[row] for row in kept_rows]
+        self._tags = [self._tags[row] for row in kept_rows]
         self._fingerprints = [self._fingerprints[row] for row in kept_rows]
         self._token_ids = [self._token_ids[row] for row in kept_rows]
         self.row_of = {id: row for row, id in enumerate(self.ids)}

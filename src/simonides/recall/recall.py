@@ -184,13 +184,14 @@ def standing(
 ) -> list[Record]:
     """Return what belongs into every prompt, nearest owner first, oldest first."""
     now, ask = engine.clock.now_ms(), ask_of(engine, who, "", scopes=scopes)
-    categories = engine.policies.for_org(who.home.org).categories
-    ranked = [name for name, each in categories.items() if each.stands is not Rank.NONE]
+    policy = engine.policies.for_org(who.home.org, who.agent)
+    ranked = [name for name, each in policy.categories.items() if each.stands is not Rank.NONE]
     owners = [reach.owner for reach in ask.reach]
 
     def chosen(view: View) -> list[tuple[str, bytes]]:
         stands = view.column("pinned") | (view.column("importance") >= Importance.CRITICAL.weight)
-        stands[view.rows_of_keys(MANNERS)] = True
+        stands[view.rows_of_keys((*MANNERS, *policy.digest.fact_keys))] = True
+        stands[view.rows_of_tags(policy.digest.tags)] = True
         for part, first in zip(view.parts, view.offsets, strict=True):
             stands[first : first + part.size] |= part.of_categories(ranked)
         rows = np.flatnonzero(visible(view, who, ask, now) & stands & ~view.column("turn"))
@@ -313,12 +314,12 @@ def _ranking(
 ) -> T:
     """Rank what a reader may see, and return ``use`` of it; the indexes are locked meanwhile."""
     owners = [reach.owner for reach in ask.reach]
-    preferences = engine.policies.for_org(who.home.org).recall if ask.bias else None
+    rules = engine.policies.for_org(who.home.org, who.agent).recall
 
     def ranked(view: View) -> T:
         return use(Ranking(
             view, query, visible(view, who, ask, now), now=now, settings=engine.settings,
-            connection=connection, preferences=preferences, floor=ask.floor,
+            connection=connection, rules=rules, bias=ask.bias, floor=ask.floor,
         ))  # fmt: skip
 
     if ask.is_past:
@@ -478,6 +479,6 @@ def status(engine: Engine, who: Principal) -> dict[str, Any]:
         "runtime": getattr(engine.embedder, "runtime", None),
         "without_vector": 0 if engine.embedder is None else waiting,
         "reranker": None if engine.reranker is None else type(engine.reranker).__name__,
-        "policy": engine.policies.for_org(who.home.org).version,
+        "policy": engine.policies.for_org(who.home.org, who.agent).version,
         **({"model": None} if engine.models is None else engine.models.status()),
     }  # fmt: skip

@@ -164,7 +164,7 @@ def candidate_of(
         scope = who.home if draft.scope is None else named_scope(who, draft.scope)
         if scope != who.home:
             check_writable(engine, who, scope)
-    policy = engine.policies.for_org(scope.org)
+    policy = engine.policies.for_org(scope.org, who.agent)
     session = draft.session if draft.session is not None else who.session
     makes_turn = session is not None and draft.position is not None
     if makes_turn and draft.category not in (None, TURN):
@@ -261,7 +261,7 @@ def candidate_of_record(
         for name, column in FIELDS.items()
         if name in DRAFT_FIELDS and verb in column.kept.split()
     }
-    policy = engine.policies.for_org(scope.org)
+    policy = engine.policies.for_org(scope.org, who.agent)
     kept["category"] = record.category if record.category in policy.categories else None
     found = candidate_of(engine, who, Draft(**{**kept, **fields}), scope)
     return replace(found, place=Place(scope.task, found.label.audience, record.purpose))
