@@ -12,7 +12,7 @@ from harness import FAULTS, PATIENCE_S, check, child, converse, crowd, read_line
 import simonides
 from simonides.life import worker
 from simonides.testing import ManualClock
-from simonides.write.log import parts
+from simonides.write.log import parts_of_page
 
 KILLS = 6 if FAULTS == 1 else 12 * FAULTS
 """At a commit and at random in turn; 24 are before and after each of six commits."""
@@ -43,7 +43,7 @@ def parts_of(memory):
     """Return the parts of all conversations of a user, with their places."""
     owner = memory._who.owner
     with memory._engine.db.read(owner) as connection:
-        return parts(connection, owner)
+        return parts_of_page(connection, memory._who, limit=1_000)
 
 
 def taken_up(place, seed):

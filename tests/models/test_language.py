@@ -174,3 +174,12 @@ def test_a_key_alone_chooses_no_model(asking, tmp_path):
         session.add(["We talk about many things here. " * 10, "And about others."], wait=True)
         session.end()
     assert not server.received
+
+
+def test_a_program_that_ends_leaves_questions_no_more_time_than_it_has(asking):
+    models, _ = asking(saying(GOOD))
+    models.hurry(time.monotonic() - 1.0)
+    with pytest.raises(ModelFailed, match="timeout"):
+        models.ask("Say", "tea", Found)
+    models.hurry(time.monotonic() + 60.0)
+    assert models.ask("Say", "tea", Found).output.items

@@ -1,11 +1,14 @@
 """A conversation ends once: it is summed up, what matters stays, and the next one knows of it."""
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 
 import simonides
 from simonides.sessions import end as ends
+from simonides.testing import ManualClock
+from simonides.write import log
 
 TALK = [
     {"role": "user", "content": "Never deploy on Fridays. We decided to fly to Lisbon on 12 May."},
@@ -427,3 +430,111 @@ def test_the_summary_of_another_purpose_hides_none_of_its_own(monday, store):
     [line] = last(store.memory(user="ana", org="acme").session("tuesday").digest("hello"))
     assert "12 May" in line
     assert "4471" not in line
+
+
+# -- many conversations ----------------------------------------------------------------------------
+
+
+def test_conversations_come_in_pages_with_the_latest_turn_first(ana, clock):
+    for name in ("a", "b", "c", "a", "d", "b"):
+        ana.session(name).add(f"Hello from {name}")
+        clock.advance(minutes=30)
+    ana.session("e").add("Hello from long ago", at="2020-01-01")
+    pages, cursor = [], None
+    while not pages or cursor is not None:
+        page = ana.sessions(limit=2, cursor=cursor)
+        pages.append([(each.name, each.parts, each.turns) for each in page])
+        cursor = page.next_cursor
+    assert pages == [[("b", 2, 2), ("d", 1, 1)], [("a", 2, 2), ("c", 1, 1)], [("e", 1, 1)]]
+    assert [each.name for each in ana.sessions()] == ["b", "d", "a", "c", "e"]
+
+
+def test_pages_hold_the_conversations_of_one_purpose(store, ana):
+    billing = store.memory(user="ana", purpose="billing")
+    for name in ("a", "b", "c"):
+        (billing if name == "b" else ana).session(name).add(f"Hello from {name}")
+    assert [each.name for each in billing.sessions(limit=1)] == ["b"]
+    assert [len(ana.sessions(limit=1)), len(ana.sessions(limit=2))] == [1, 2]
+    assert ana.sessions(limit=2).next_cursor is None
+
+
+@pytest.mark.parametrize("cursor", ["", "1", "x.y", "1.00", f"{10**30}.{'0' * 32}", 7])
+def test_a_cursor_of_another_list_is_refused(ana, cursor):
+    with pytest.raises(simonides.InvalidInput, match="cursor"):
+        ana.sessions(cursor=cursor)
+
+
+def test_the_last_summary_is_not_hidden_behind_those_of_other_purposes(
+    store, ana, monday, clock, monkeypatch
+):
+    monkeypatch.setattr("simonides.prompt.catch_up.MOST_SUMMARIES", 1)
+    monday.end()
+    clock.advance(minutes=1)
+    billing = store.memory(user="ana", purpose="billing")
+    billing.session("tuesday").add([{**TALK[0], "content": f"{TALK[0]['content']} " * 2}] * 2)
+    billing.session("tuesday").end()
+    assert len(last(ana.session("wednesday").digest())) == 1
+    assert "Lisbon" in last(ana.session("wednesday").digest())[0]
+
+
+def test_closing_ends_the_latest_conversations_in_time_and_leaves_the_others(tmp_path, monkeypatch):
+    clock = ManualClock()
+    with monkeypatch.context() as patched, simonides.open(tmp_path / "m.db", clock=clock) as store:
+        for name in ("a", "b", "c", "d"):
+            store.memory(user="ana").session(name).add(TALK)
+            clock.advance(seconds=1)
+        store.memory(user="ana").session("a").add("I am back.")
+        shown = iter([0.0, 0.1, 1.0, 1.6])
+        patched.setattr(ends, "time", SimpleNamespace(monotonic=lambda: next(shown)))
+    with simonides.open(tmp_path / "m.db", clock=clock) as store:
+        ana = store.memory(user="ana")
+        assert {each.name for each in ana.sessions() if each.is_open} == {"b", "c"}
+        clock.advance(minutes=21)
+        store.flush()
+        assert not any(each.is_open for each in ana.sessions())
+        for name in ("a", "b", "c", "d"):
+            assert not any(each.role == "tool" for each in ana.session(name).messages())
+
+
+def test_a_program_notes_the_latest_conversations_that_it_began(ana, store, monkeypatch):
+    monkeypatch.setattr(log, "MOST_BEGUN", 2)
+    for name in ("a", "b", "a", "c"):
+        ana.session(name).add("Hello there")
+    begun = store._engine.worker.begun
+    assert [who.session for who in begun.values()] == ["a", "c"]
+    ana.session("a").end()
+    assert [who.session for who in begun.values()] == ["c"]
+
+
+# -- transactions ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def transactions(store, monkeypatch):
+    """The kinds of the transactions that calls open, in order."""
+    db, opened = store._engine.db, []
+
+    def noting(kind, opens):
+        def noted(*owners, **options):
+            opened.append(kind)
+            return opens(*owners, **options)
+
+        monkeypatch.setattr(db, kind, noted)
+
+    noting("read", db.read)
+    noting("write", db.write)
+    return opened
+
+
+def test_a_message_takes_one_read_and_one_write(ana, transactions):
+    ana.session("monday").add("We decided to fly to Lisbon on 12 May.")
+    assert transactions == ["read", "write"]
+
+
+def test_a_digest_takes_a_read_for_recall_and_one_for_the_rest(monday, ana, transactions):
+    tuesday = ana.session("tuesday")
+    assert tuesday.digest("Where is the hotel?").items
+    assert transactions == ["read", "read"]
+    transactions.clear()
+    tuesday.digest()
+    assert transactions == ["read"]

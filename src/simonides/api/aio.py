@@ -885,9 +885,17 @@ class AsyncMemory:
         """
         return AsyncSession(self._blocking.session(name), self._threads)
 
-    async def sessions(self) -> Sequence[Conversation]:
-        """Return the conversations of this principal, that with the latest turn first."""
-        return await self._threads.read(self._blocking.sessions)
+    async def sessions(self, *, limit: int = 100, cursor: str | None = None) -> Page[Conversation]:
+        """Return the conversations of this principal, that with the latest turn first.
+
+        Args:
+            limit: Most conversations, 1 to 1,000.
+            cursor: The ``next_cursor`` of the page before.
+
+        Raises:
+            InvalidInput: If an argument is out of range, or the cursor is none of this list.
+        """
+        return await self._threads.read(self._blocking.sessions, limit=limit, cursor=cursor)
 
     async def task(
         self,
@@ -1207,8 +1215,10 @@ class AsyncStore:
     async def close(self) -> None:
         """Write what waits, wait some seconds for running calls, and let go of the database.
 
-        The conversations that this program began end, unless the setting ``end_on_close`` is off.
-        Calls that begin later raise `StoreUnavailable`. A second call does nothing.
+        The conversations that this program began end, the latest first, for 1.5 seconds, or for 10
+        with a language model; a later process ends the others after their quiet time. The setting
+        ``end_on_close`` switches this off. Calls that begin later raise `StoreUnavailable`. A
+        second call does nothing.
         """
         await self._threads.write(self._blocking.close)
 

@@ -401,9 +401,17 @@ class Memory(Bound):
 
         return Session(self._engine, in_session(self._who, name))
 
-    def sessions(self) -> Sequence[Conversation]:
-        """Return the conversations of this principal, that with the latest turn first."""
-        return self._call(conversations)
+    def sessions(self, *, limit: int = 100, cursor: str | None = None) -> Page[Conversation]:
+        """Return the conversations of this principal, that with the latest turn first.
+
+        Args:
+            limit: Most conversations, 1 to 1,000.
+            cursor: The ``next_cursor`` of the page before.
+
+        Raises:
+            InvalidInput: If an argument is out of range, or the cursor is none of this list.
+        """
+        return self._call(conversations, limit=limit, cursor=cursor)
 
     def task(
         self,

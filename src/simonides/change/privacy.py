@@ -118,10 +118,9 @@ def refusals(engine: Engine, who: Principal) -> list[Refusal]:
     return [_refusal(id, kind, value, at) for id, kind, value, at, _ in rows]
 
 
-def refused(engine: Engine, who: Principal) -> tuple[list[Refused], bool]:
+def refused(connection: Connection, who: Principal) -> tuple[list[Refused], bool]:
     """Return what the user refused, and whether the whole conversation is refused."""
-    with engine.db.read(who.owner) as connection:
-        found = refusals_of(connection, who.owner)
+    found = refusals_of(connection, who.owner)
     return [each for each in found if not each.ids], _is_refused(who, found)
 
 

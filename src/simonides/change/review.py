@@ -23,7 +23,7 @@ from simonides.text.topics import EVERYTHING
 from simonides.write import queue
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import Commit, Drop, judge_approved
-from simonides.write.log import parts
+from simonides.write.log import unread_parts
 from simonides.write.remember import decided, vectors_of
 from simonides.write.turn import Turn, owner_turn
 
@@ -43,14 +43,13 @@ def waiting(engine: Engine, who: Principal) -> list[Waiting]:
             sides = _sides(connection, who, entry)
             if entry.kind != "undo" and _may_see(who, entry, sides):
                 found.append(_shown(entry, sides))
-        unread = [part for part in parts(connection, who.owner) if "failed" in part.data]
+        unread = unread_parts(connection, who)
     return found + [
         Waiting(
             id=id_text(part.id), kind="unread", at=to_datetime(part.last),
-            reasons=(f"model:{part.data['failed']}",),
+            reasons=(f"model:{part.failed}",),
         )
         for part in unread
-        if part.data["who"]["purpose"] == who.purpose
     ]  # fmt: skip
 
 

@@ -215,7 +215,11 @@ def undo(
 
 
 @app.command("sessions")
-def sessions(context: typer.Context) -> object:
+def sessions(
+    context: typer.Context,
+    limit: Annotated[int, Option(help="Most of them.")] = 100,
+    cursor: Annotated[str | None, Option(help="Where the page before ended.")] = None,
+) -> object:
     """Print the conversations of this principal, that with the latest turn first."""
     return parts.memory(context).sessions(**parts.given(context))
 

@@ -45,7 +45,8 @@ class Settings(BaseModel):
         model_calls_per_day: Most requests for one user a day; beyond it the rules take over.
         idle_minutes: Quiet time after which a conversation ends by itself.
         receipt_days: Days after which the receipt of a digest is deleted.
-        end_on_close: Whether `Store.close` ends the conversations that this program began.
+        end_on_close: Whether `Store.close` ends the conversations that this program began, as far
+            as there is time.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -36,7 +37,8 @@ class Worker:
         looks: Looks again at a held text, by principal, id of the entry, and text.
         embeds: Gives an owner's memories the vectors that they lack.
         at_close: What closing does, by name.
-        begun: Conversations that this program began, by owner and name: the principal of each.
+        begun: The latest conversations that this program began, by owner and name: the principal
+            of each.
     """
 
     def __init__(self, *, timed: bool) -> None:
@@ -49,7 +51,7 @@ class Worker:
         self.due: Callable[[], bool] | None = None
         self.embeds: Callable[[str], object] | None = None
         self.looks: Callable[[Principal, str, str], object] | None = None
-        self.begun: dict[tuple[str, str], Principal]
+        self.begun: OrderedDict[tuple[str, str], Principal]
         self.at_close: dict[str, Job]
         self.after_fork()
 
@@ -62,7 +64,7 @@ class Worker:
         self._jobs: dict[str, tuple[Job, bool]] = {}
         self._running: str | None = None
         self._hurries = False
-        self.begun, self.at_close = {}, {}
+        self.begun, self.at_close = OrderedDict(), {}
         self._thread: threading.Thread | None = None
         self._closed = False
 
@@ -122,7 +124,7 @@ class Worker:
     def flush(self) -> None:
         """Run all jobs that wait, and what is due, in this thread."""
         with self._works:
-            while (job := self._next()) is not None:
+            while not self._closed and (job := self._next()) is not None:
                 try:
                     job()
                 finally:

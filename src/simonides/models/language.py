@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import re
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
@@ -91,7 +93,7 @@ class LanguageModels:
         self.usage = ModelUsage()
         self.summaries: dict[bytes, tuple[list[bytes], str]] = {}
         self._failures, self._paused_until = 0, 0
-        self._seconds = settings.model_timeout_s
+        self._seconds, self._until = settings.model_timeout_s, math.inf
         self._lock = threading.Lock()
         self._loop = EventLoop(self._model)
         self._turns: asyncio.Semaphore | None = None
@@ -120,7 +122,8 @@ class LanguageModels:
         Raises:
             ModelFailed: If there is no usable answer in time.
         """
-        budget = min(seconds or self._seconds, self._seconds)
+        left = max(self._until - time.monotonic(), 0.0)
+        budget = min(seconds or self._seconds, self._seconds, left)
         if self.is_paused:
             raise ModelFailed("unreachable", "it failed several times in a row, and is left alone")
         last = [ModelFailed("timeout", f"no answer in {budget:.1f} s")]
@@ -152,9 +155,9 @@ class LanguageModels:
             "model_usd": self.usage.usd,
         }  # fmt: skip
 
-    def hurry(self, seconds: float) -> None:
-        """Give each further question less time: the program ends."""
-        self._seconds = min(self._seconds, seconds)
+    def hurry(self, until: float) -> None:
+        """Give all further questions time until a moment of the monotonic clock."""
+        self._until = until
 
     def close(self) -> None:
         """Let go of connections and of the thread."""

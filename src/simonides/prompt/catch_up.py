@@ -8,12 +8,17 @@ from simonides.core.policy import DigestRules
 from simonides.core.scope import Principal
 from simonides.govern.rights import may_see, readable
 from simonides.prompt.lines import Part, item_of
+from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import id_bytes, latest_of, record_of
-from simonides.write.log import last_part, parts
+from simonides.storage.rows import latest_of, record_of
+from simonides.write.log import last_part
 
 CHARS = 1_300
 """Most characters of it: a whole summary."""
+
+MOST_SUMMARIES = 64
+"""Summaries among which one may be shown, the last ones: of others the user refused the topic, or
+an agent may not see them; chosen."""
 
 
 def catch_up(engine: Engine, who: Principal, rules: DigestRules, connection: Connection) -> Part:
@@ -26,8 +31,9 @@ def catch_up(engine: Engine, who: Principal, rules: DigestRules, connection: Con
     if who.home.task is not None or (found is not None and not found.is_over(now, idle)):
         return Part()
     [reach] = [each for each in readable(engine, who) if each.owner == who.owner]
-    roots = [e.data["summary"] for e in parts(connection, who.owner) if "summary" in e.data]
-    rows = latest_of(connection, who.owner, map(id_bytes, roots))
+    named = {"owner": who.owner, "purpose": who.purpose or "", "limit": MOST_SUMMARIES}
+    roots = [root for (root,) in connection.rows(statements.LAST_SUMMARIES, named)]
+    rows = latest_of(connection, who.owner, roots)
     records = (record_of(row) for row in rows if unrefused(connection, who, [row]))
     for record in records:
         is_shown = record.is_current and record.sensitivity in rules.sensitivities

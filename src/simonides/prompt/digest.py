@@ -81,12 +81,13 @@ def digest(
     question = question_of(about)
     options: dict[str, Any] = {"filter": filter, "kinds": kinds, "scopes": scopes}
     ask = ask_of(engine, who, "", **options)
-    if not rules.enabled:
-        return _told(engine, who, question, [], floor=0.0, is_kept=receipt)
     hits: Sequence[Hit] = []
-    if question is not None and not _is_sum(question):
+    if rules.enabled and question is not None and not _is_sum(question):
         hits = recall(engine, who, question, limit=FOUND, **options)
     with engine.db.read(*(each.owner for each in ask.reach)) as connection:
+        code = question_digest(connection, who, question)
+        if not rules.enabled:
+            return _told(engine, who, code, [], floor=0.0, is_kept=receipt)
         records = standing(engine, who, scopes, connection)
         last = catch_up(engine, who, rules, connection) if has_core else Part()
         changes = changes_since(engine, who, ask, hits, connection) if hits else NOTHING
@@ -96,7 +97,7 @@ def digest(
     told = {**dict.fromkeys((*shown, *last.by_id)), **stands}
     found = found_part(hits, changes, told, who, rules, least, limits)
     parts = [block, last, found] if has_core else [found]
-    return _told(engine, who, question, parts, floor=least if question else 0.0, is_kept=receipt)
+    return _told(engine, who, code, parts, floor=least if question else 0.0, is_kept=receipt)
 
 
 def question_of(about: object) -> str | None:
@@ -148,13 +149,13 @@ def profile(engine: Engine, who: Principal, *, receipt: bool = True) -> Digest:
     ]
     named.sort(key=lambda each: each.said_at, reverse=True)
     facts = Part([item_of(each, "relevant", LINE_CHARS) for each in named], named)
-    return _told(engine, who, None, [block, facts], floor=0.0, is_kept=receipt)
+    return _told(engine, who, "", [block, facts], floor=0.0, is_kept=receipt)
 
 
 def _told(
     engine: Engine,
     who: Principal,
-    question: str | None,
+    code: str,
     parts: Sequence[Part],
     *,
     floor: float,
@@ -162,7 +163,7 @@ def _told(
 ) -> Digest:
     """Put parts together, and keep the receipt and the echoes of what is shown.
 
-    Without a part, digests are switched off: there is no text.
+    Without a part, digests are switched off: there is no text. The code is of the question.
     """
     now = engine.clock.now_ms()
     items = [item for part in parts for item in part.items]
@@ -171,7 +172,7 @@ def _told(
     text = assembled(items, hidden) if parts else ""
     receipt = Receipt(
         id=id_text(engine.ids.new(now)), at=to_datetime(now), reader=who.home.path,
-        purpose=who.purpose, question_digest=question_digest(engine, who, question), floor=floor,
+        purpose=who.purpose, question_digest=code, floor=floor,
         items=tuple(items), left_out=tuple(each for part in parts for each in part.left_out),
         hidden=hidden, digest=hash_of(text),
     )  # fmt: skip

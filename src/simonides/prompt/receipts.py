@@ -49,14 +49,12 @@ _BY_LETTER: Mapping[str, Any] = {part[0]: part for part in PARTS}
 _SHORT_ID = re.compile(r"\b[0-9a-f]{8}\b")
 
 
-def question_digest(engine: Engine, who: Principal, about: str | None) -> str:
+def question_digest(connection: Connection, who: Principal, about: str | None) -> str:
     """Return a code of a question, which tells nobody what was asked; empty without one."""
     if not about:
         return ""
-    with engine.db.read(who.owner) as connection:
-        secret = secret_of(connection)
     said = f"question {who.owner} {about}".encode("utf-8", "surrogatepass")
-    return blake(secret, said).hex()[:32]
+    return blake(secret_of(connection), said).hex()[:32]
 
 
 def keep(engine: Engine, who: Principal, receipt: Receipt | None, shown: Iterable[Record]) -> None:
@@ -137,12 +135,10 @@ def _unpacked(who: Principal, id: bytes, at: int, data: str) -> Receipt:
     )  # fmt: skip
 
 
-def echoed(engine: Engine, who: Principal) -> frozenset[bytes]:
-    """Return the fingerprints of what digests have shown in the conversation."""
-    engine.journal.flush()
+def echoed(connection: Connection, who: Principal) -> frozenset[bytes]:
+    """Return the fingerprints of what digests have shown in the conversation, once written."""
     params = {"owner": who.owner, "session": who.conversation}
-    with engine.db.read(who.owner) as connection:
-        return frozenset(row[0] for row in connection.rows(statements.ECHOES, params))
+    return frozenset(row[0] for row in connection.rows(statements.ECHOES, params))
 
 
 def list_receipts(engine: Engine, who: Principal, limit: int = 100) -> list[Receipt]:

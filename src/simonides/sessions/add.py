@@ -21,18 +21,19 @@ from simonides.core.results import AddLine, AddReport
 from simonides.core.scope import Principal
 from simonides.core.validation import enum_member, text
 from simonides.prompt.receipts import echoed
+from simonides.recall.view import Refusal
 from simonides.sessions.end import end_idle
 from simonides.sessions.facts import correct_facts, keep_last
 from simonides.sessions.model import read_by_model
 from simonides.sessions.obey import obey
 from simonides.sessions.reading import UNSURE, WITHDRAWS, Piece, pieces_of
-from simonides.sessions.resent import Mark, known, replaced, undo
+from simonides.sessions.resent import Mark, known, last_turns, replaced, undo
 from simonides.storage.rows import id_bytes, record_of
 from simonides.text.analyse import analyse
 from simonides.text.topics import EVERYTHING, is_session
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import Commit, Hold, Judgement, judge
-from simonides.write.log import end_job, go_on, next_position
+from simonides.write.log import end_job, go_on, last_part, next_position
 from simonides.write.remember import decided, decided_alone, vectors_of
 from simonides.write.turn import owner_turn
 
@@ -79,8 +80,11 @@ def add(
     correct_facts(engine, who, every)
     keep_last(engine, who, every)
     _settle(engine, who, every)
-    _cut_refused(engine, who, every)
-    echoes = echoed(engine, who)
+    engine.journal.flush()
+    with engine.db.read(who.owner) as connection:
+        refused, echoes = privacy.refused(connection, who), echoed(connection, who)
+        before = last_turns(connection, who), last_part(connection, who)
+    _cut_refused(every, refused)
     for piece in every:
         piece.drop_echoes(echoes)
     read = [
@@ -88,14 +92,15 @@ def add(
         for m, parts in zip(given, pieces, strict=True)
     ]
     when = to_ms(read[0].when or local_time(engine.clock, engine.clock.now_ms()))
-    resent, edited = known(engine, who, [each.marks() for each in read], when)
+    marks, idle = [each.marks() for each in read], engine.settings.idle_minutes
+    resent, edited = known(marks, *before, when, idle)
     lines: list[AddLine] = []
     batch: list[Said] = []
     later = len(read) - len(resent) > SLICE
     for place, each in enumerate(read):
         asks = [ask for piece in each.pieces for ask in piece.asks]
         ends = asks or len(batch) == SLICE or place in resent
-        if batch and (ends or each.is_after(batch[-1], engine.settings.idle_minutes)):
+        if batch and (ends or each.is_after(batch[-1], idle)):
             lines += _stored(engine, who, batch, turns_later=later)
             batch = []
         if place in resent:
@@ -235,9 +240,9 @@ def _settle(engine: Engine, who: Principal, pieces: Sequence[Piece]) -> None:
         first.obey(first.text, Reading(Kind.FORGET, EVERYTHING))
 
 
-def _cut_refused(engine: Engine, who: Principal, pieces: Sequence[Piece]) -> None:
-    """Cut out of the turns what the user does not want to be kept."""
-    found, is_refused = privacy.refused(engine, who)
+def _cut_refused(pieces: Sequence[Piece], refused: tuple[list[Refusal], bool]) -> None:
+    """Cut out of the turns what the user does not want to be kept, as `privacy.refused` says it."""
+    found, is_refused = refused
     for piece in pieces:
         if is_refused and piece.is_kept:
             piece.drop()

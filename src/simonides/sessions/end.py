@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
@@ -28,7 +29,7 @@ from simonides.sessions.model import RETRY_MS, read_waiting
 from simonides.sessions.summary import MOST_CHARS, is_substantive, summarised
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, said_at
+from simonides.storage.rows import MemoryRow, id_bytes, said_at
 from simonides.storage.transaction import Transaction
 from simonides.text.analyse import query_terms
 from simonides.write import log, queue
@@ -44,8 +45,8 @@ STEPS = ("", "extracted", "summarised", "promoted", "cleaned", "finished")
 
 _log = logging.getLogger("simonides.sessions")
 
-CLOSE_S = 10.0
-"""Time that the model has for a question while the program ends; chosen."""
+CLOSE_S, CLOSE_MODEL_S = 1.5, 10.0
+"""Time for the ends of conversations while the program ends, and where a model reads; chosen."""
 
 MOST_PARENTS = 256
 """Turns that a summary of the model's rests on, the last ones; chosen."""
@@ -109,10 +110,16 @@ def read_idle(engine: Engine, owner: str, id: bytes) -> None:
 
 
 def end_begun(engine: Engine) -> None:
-    """End the conversations that this program began; one that cannot be ended is left to others."""
+    """End the conversations that this program began, the latest first, while there is time.
+
+    The others, and those that cannot be ended, stay due: a later process ends them.
+    """
+    until = time.monotonic() + (CLOSE_S if engine.models is None else CLOSE_MODEL_S)
     if engine.models is not None:
-        engine.models.hurry(CLOSE_S)
-    for who in list(engine.worker.begun.values()):
+        engine.models.hurry(until)
+    for who in reversed(list(engine.worker.begun.values())):
+        if time.monotonic() > until:
+            break
         try:
             end(engine, who)
         except StoreError as error:
@@ -264,8 +271,8 @@ class Ending:
             tx, outcome = turn.tx, decided_alone(turn, judged, vector)
             part = log.part_of(tx.connection, tx.owner, self._part.id)
             if outcome.record is not None and part is not None:
-                data = {**part.data, "summary": outcome.record.root}
-                log.keep(tx.connection, tx.owner, part.id, data)
+                summary = id_bytes(outcome.record.root)
+                log.keep(tx.connection, tx.owner, part._replace(summary=summary))
             self._said(summary=outcome)
 
         return store

@@ -379,8 +379,8 @@ def _stored(
             session = log.name_of(who) if SUPPORTABLE.issuperset(why) else None
             queue.put(tx, "held", data, days=days, session=session)
         last = max((turn["position"] for turn in turns), default=now.data["read"])
-        data = {key: value for key, value in now.data.items() if key != "failed"}
-        log.keep(tx.connection, who.owner, part.id, {**data, "read": last})
+        read = now._replace(failed=None, data={**now.data, "read": last})
+        log.keep(tx.connection, who.owner, read)
     reasons += [f"proposal:{reason}" for reason in answer.refused]
     return Reading(tuple(outcomes), answer.summary, tuple(reasons))
 
@@ -423,7 +423,7 @@ def _keep_failure(engine: Engine, who: Principal, part: log.Part, reason: str) -
     with owner_turn(engine, who.owner, who.name) as (tx, _):
         now = log.part_of(tx.connection, who.owner, part.id)
         if now is not None:
-            log.keep(tx.connection, who.owner, part.id, {**now.data, "failed": reason})
+            log.keep(tx.connection, who.owner, now._replace(failed=reason))
         at = engine.clock.now_ms() + RETRY_MS
         due = {"owner": who.owner, "at": at, "job": log.read_job(part.id)}
         tx.connection.run(statements.SET_DUE, due)

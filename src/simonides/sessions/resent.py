@@ -8,7 +8,6 @@ from itertools import accumulate, takewhile
 from typing import NamedTuple
 
 from simonides.change.correct import ended_by, withdraw
-from simonides.core.engine import Engine
 from simonides.core.outcome import EventType, Outcome, OutcomeKind
 from simonides.core.record import GAP, Record
 from simonides.core.scope import Principal
@@ -17,7 +16,7 @@ from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow
 from simonides.write.gates import insert
 from simonides.write.judge import Commit, Judgement
-from simonides.write.log import keep, last_part, learned_from, turns_named
+from simonides.write.log import Part, keep, last_part, learned_from, turns_named
 from simonides.write.remember import decided
 from simonides.write.turn import Turn, Vector, enter, in_force, lift
 
@@ -55,7 +54,11 @@ class _Logged(NamedTuple):
 
 
 def known(
-    engine: Engine, who: Principal, said: Sequence[Sequence[Mark]], when: int
+    said: Sequence[Sequence[Mark]],
+    log: Sequence[_Logged],
+    part: Part | None,
+    when: int,
+    idle_minutes: float,
 ) -> tuple[set[int], dict[int, list[bytes]]]:
     """Return which messages are resent and which are edited.
 
@@ -64,21 +67,18 @@ def known(
     repeat the whole conversation and go on: an equal exchange on another day is said again.
 
     Args:
-        engine: The store.
-        who: The user.
-
         said: Of each message the marks of the turns that it becomes.
+        log: The last turns of the conversation.
+        part: Its latest part, or None.
         when: When the first of them was said.
+        idle_minutes: Quiet time after which a part is over.
 
     Returns:
         The places of messages that repeat what is stored, and those of messages with the id of a
         stored one and another text, with the ids of its turns.
     """
-    idle = engine.settings.idle_minutes
-    with engine.db.read(who.owner) as connection:
-        log, part = last_turns(connection, who), last_part(connection, who)
     marks = [mark for each in said for mark in each]
-    first = None if part is None or part.is_over(when, idle) else part.data["first"]
+    first = None if part is None or part.is_over(when, idle_minutes) else part.data["first"]
     same = _repeated(marks, log, first)
     ends = accumulate(map(len, said), initial=0)
     whole = max(n for n, end in enumerate(ends) if end <= same) if log else 0
@@ -166,7 +166,7 @@ def undo(turn: Turn, who: Principal, ids: Sequence[bytes]) -> tuple[list[MemoryR
     part = last_part(tx.connection, who)
     before = min((row["position"] for row in rows), default=0) - 1
     if part is not None and part.data["first"] <= before + 1 <= part.data["read"]:
-        keep(tx.connection, tx.owner, part.id, {**part.data, "read": before})
+        keep(tx.connection, tx.owner, part._replace(data={**part.data, "read": before}))
     return rows, [outcome.record for outcome in gone if outcome.record is not None]
 
 

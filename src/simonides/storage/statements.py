@@ -34,7 +34,7 @@ INDEXED = tuple(name for name, column in _COLUMNS.items() if column.indexed)
 
 _ROWS = f"SELECT {', '.join(MEMORY)} FROM memories WHERE owner = :owner"
 _INDEXED = f"SELECT {', '.join(INDEXED)} FROM memories WHERE owner = :owner"
-_PART = "id, name, part, status, step, begun, last, ended, turns, data"
+_PART = "id, name, part, status, step, begun, last, ended, turns, purpose, summary, failed, data"
 
 
 def _named() -> dict[str, str]:
@@ -144,7 +144,7 @@ LAST_FACTS = _SQL["LAST_FACTS"]
 LAST_SAID = _SQL["LAST_SAID"]
 
 
-LAST_POSITION = "SELECT MAX(position) FROM memories WHERE owner = :owner AND session = :session"
+LAST_POSITION = _SQL["LAST_POSITION"]
 
 SLOT = _SQL["SLOT"]
 
@@ -257,11 +257,13 @@ OF_TASK = _SQL["OF_TASK"]
 
 LAST_PART = f"""
 SELECT {_PART} FROM sessions WHERE owner = :owner AND name = :name ORDER BY part DESC LIMIT 1"""
-PARTS = f"SELECT {_PART} FROM sessions WHERE owner = :owner ORDER BY last DESC, id DESC"
+CONVERSATIONS = _SQL["CONVERSATIONS"]
+UNREAD = _SQL["UNREAD"]
+LAST_SUMMARIES = _SQL["LAST_SUMMARIES"]
 PART = f"SELECT {_PART} FROM sessions WHERE owner = :owner AND id = :id"
 BEGIN_PART = _SQL["BEGIN_PART"]
 GO_ON = _SQL["GO_ON"]
-KEEP_DATA = "UPDATE sessions SET data = :data WHERE owner = :owner AND id = :id"
+KEEP_PART = _SQL["KEEP_PART"]
 ENDING = _SQL["ENDING"]
 BEGIN_END = _SQL["BEGIN_END"]
 TAKE_STEP = _SQL["TAKE_STEP"]

@@ -120,9 +120,42 @@ ON CONFLICT (owner, day, name) DO UPDATE SET value = counters.value + excluded.v
 SELECT id FROM memories
 WHERE owner = :owner AND task = :task AND COALESCE(purpose, '') = :purpose
 
+-- name: LAST_POSITION
+SELECT MAX(position) FROM memories
+WHERE owner = :owner AND session = :session AND position IS NOT NULL AND known_to IS NULL
+
+-- name: CONVERSATIONS
+-- All parts of a page of conversations, that with the latest turn first.
+WITH page (owner, conversation, latest, top) AS (
+  SELECT owner, name, last, id FROM sessions s
+  WHERE s.owner = :owner AND s.purpose = :purpose AND (s.last, s.id) < (:last, :id)
+    AND NOT EXISTS (
+      SELECT 1 FROM sessions n
+      WHERE n.owner = :owner AND n.name = s.name AND (n.last, n.id) > (s.last, s.id))
+  ORDER BY s.last DESC, s.id DESC LIMIT :limit)
+SELECT {PART} FROM page g CROSS JOIN sessions p
+WHERE g.owner = :owner AND p.owner = :owner AND p.name = g.conversation
+ORDER BY g.latest DESC, g.top DESC, p.last DESC, p.id DESC
+
+-- name: UNREAD
+-- The parts that the model could not read, the latest first.
+SELECT {PART} FROM sessions
+WHERE owner = :owner AND failed IS NOT NULL AND purpose = :purpose ORDER BY last DESC, id DESC
+
+-- name: LAST_SUMMARIES
+-- The summaries in force that a reader of a purpose may see, of the latest parts first.
+SELECT s.summary FROM sessions s CROSS JOIN memories m
+WHERE s.owner = :owner AND s.summary IS NOT NULL AND m.owner = :owner AND m.root = s.summary
+  AND m.known_to IS NULL AND m.task IS NULL AND COALESCE(m.purpose, :purpose) = :purpose
+ORDER BY s.last DESC, s.id DESC LIMIT :limit
+
+-- name: KEEP_PART
+UPDATE sessions SET summary = :summary, failed = :failed, data = :data
+WHERE owner = :owner AND id = :id
+
 -- name: BEGIN_PART
-INSERT INTO sessions (owner, id, name, part, status, step, begun, last, turns, data, salt)
-VALUES (:owner, :id, :name, :part, 'open', '', :begun, :last, :turns, :data, :salt)
+INSERT INTO sessions (owner, id, name, part, status, step, begun, last, turns, purpose, data, salt)
+VALUES (:owner, :id, :name, :part, 'open', '', :begun, :last, :turns, :purpose, :data, :salt)
 
 -- name: GO_ON
 UPDATE sessions SET last = CASE WHEN last > :last THEN last ELSE :last END, turns = turns + :turns

@@ -187,12 +187,12 @@ def status(engine: Engine, who: Principal, id: str) -> dict[str, Any]:
 
 def prompt(engine: Engine, who: Principal, id: str) -> str:
     """Return the prompt of a task."""
-    return _prompt(engine, who, state_of(engine, who, id))[0]
+    return _prompt(engine, who, id)[0]
 
 
 def before_model(engine: Engine, who: Principal, id: str) -> str:
     """Return the prompt of a task, and remember what it shows until the turn ends."""
-    shown, pushed = _prompt(engine, who, state_of(engine, who, id))
+    shown, pushed = _prompt(engine, who, id)
     _note_shown(engine, who, id, pushed)
     return shown
 
@@ -202,12 +202,13 @@ def _note_shown(engine: Engine, who: Principal, id: str, found: Digest) -> None:
     _edited(engine, who, id, lambda state: {"shown": tuple(dict.fromkeys((*state.shown, *ids)))})
 
 
-def _prompt(engine: Engine, who: Principal, state: Working) -> tuple[str, Digest]:
-    texts = _texts(engine, who, roots_of(state))
-    about = "\n".join(filter(None, (state.goal, state.step)))
+def _prompt(engine: Engine, who: Principal, id: str) -> tuple[str, Digest]:
     policy = engine.policies.for_org(who.home.org, who.agent)
     with engine.db.read(who.owner) as connection:
+        state = _open(_row(connection, who, id), who)
+        texts = _texts(connection, who, roots_of(state))
         floor = max(floor_of(engine, who, connection), policy.task.push_from)
+    about = "\n".join(filter(None, (state.goal, state.step)))
     pushed = digest(
         engine, who, about,
         max_items=policy.task.push_items, max_tokens=policy.task.push_tokens, floor=floor,
@@ -221,9 +222,8 @@ def _prompt(engine: Engine, who: Principal, state: Working) -> tuple[str, Digest
     return prompt_of(state, texts, pushed, [*core, *more_of(hidden)], policy.task), pushed
 
 
-def _texts(engine: Engine, who: Principal, roots: Sequence[str]) -> dict[str, Record]:
-    with engine.db.read(who.owner) as connection:
-        rows = list(latest_of(connection, who.owner, map(id_bytes, roots)))
+def _texts(connection: Connection, who: Principal, roots: Sequence[str]) -> dict[str, Record]:
+    rows = latest_of(connection, who.owner, map(id_bytes, roots))
     reach = Reach(who.owner, frozenset({who.home.task}))
     return {
         record.root: record
@@ -242,9 +242,11 @@ def before_tool(engine: Engine, who: Principal, id: str, name: str, input: objec
         name: Of the tool.
         input: Its arguments.
     """
-    state = state_of(engine, who, id)
+    with engine.db.read(who.owner) as connection:
+        state = _open(_row(connection, who, id), who)
+        texts = _texts(connection, who, roots_of(state))
     said = input if isinstance(input, str) else json.dumps(input, default=str, ensure_ascii=False)
-    in_prompt = [*_texts(engine, who, roots_of(state)).values(), *standing(engine, who)]
+    in_prompt = [*texts.values(), *standing(engine, who)]
     found = digest(
         engine, who, f"{text('name', name)} {said[:INPUT_CHARS]}", max_items=PULL_ITEMS,
         shown=[*state.shown, *(record.id for record in in_prompt)], has_core=False,
@@ -332,7 +334,9 @@ def complete(engine: Engine, who: Principal, id: str, learning: str | None = Non
         id: The task.
         learning: What the next task should know.
     """
-    kept, origin = _texts(engine, who, state_of(engine, who, id).kept), f"task {who.home.task}"
+    origin = f"task {who.home.task}"
+    with engine.db.read(who.owner) as connection:
+        kept = _texts(connection, who, _open(_row(connection, who, id), who).kept)
     drafts = [
         Draft(each.content, category="tool_result", source=each.source, origin=origin,
               importance="high", sensitivity=each.sensitivity, tags=(each.origin or "tool",))

@@ -387,7 +387,7 @@ def insert(
         made += [*make_room(turn, candidate), *_archived(turn, candidate)]
     else:
         # What it takes over from the version before must be allowed for its source, too.
-        judged = judge(succeeding(candidate, record_of(before)))
+        judged = judge(succeeding(candidate, record_of(before)), after=candidate)
         if isinstance(judged, Drop):
             return refused(tx, judged)
         candidate = judged.candidate

@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from simonides.core.clock import DAY_MS
 from simonides.core.policy import Action, ProposalLimits
@@ -94,14 +95,18 @@ class Hold:
 Judgement = Commit | Hold | Drop
 
 
-def judge(candidate: Candidate, *, by_model: bool = False) -> Judgement:
+def judge(
+    candidate: Candidate, *, by_model: bool = False, after: Candidate | None = None
+) -> Judgement:
     """Judge a candidate by the table of this module.
 
     Args:
         candidate: What is proposed.
         by_model: Whether a model proposes it; its limits are narrower than a caller's.
+        after: The judged candidate that it comes from; their common texts are not screened again.
     """
-    screened = _screened(candidate)
+    texts = _unseen(candidate, after)
+    screened = _screened(candidate, texts)
     if isinstance(screened, Drop):
         return screened
     candidate, reasons, policy = screened.candidate, screened.reasons, candidate.policy
@@ -111,7 +116,7 @@ def judge(candidate: Candidate, *, by_model: bool = False) -> Judgement:
         candidate = _within_lifetimes(candidate, policy.proposals)
     if refusal is not None:
         return Drop(candidate, (refusal,))
-    if (command := _command(candidate)) is not None:
+    if (command := _command(candidate, texts)) is not None:
         return (Hold if command == INSTRUCTION else Drop)(candidate, (command,))
     inferred = candidate.label.trust is Trust.AGENT and not candidate.is_turn
     if inferred and candidate.confidence < policy.gates.confidence_floor:
@@ -125,14 +130,33 @@ def judge_approved(candidate: Candidate) -> Commit | Drop:
     return Commit(judged.candidate, judged.reasons) if isinstance(judged, Hold) else judged
 
 
-def _screened(candidate: Candidate) -> Commit | Drop:
+class _Texts(NamedTuple):
+    """What is to be screened of a candidate: its content or not, and further texts."""
+
+    has_content: bool
+    statements: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+def _unseen(candidate: Candidate, after: Candidate | None) -> _Texts:
+    if after is None:
+        return _Texts(has_content=True, statements=candidate.statements(), names=candidate.names())
+    said, named = {after.content, *after.statements()}, set(after.names())
+    return _Texts(
+        candidate.content != after.content,
+        tuple(text for text in candidate.statements() if text not in said),
+        tuple(name for name in candidate.names() if name not in named),
+    )
+
+
+def _screened(candidate: Candidate, texts: _Texts) -> Commit | Drop:
     """Look for secrets and personal data: refuse, mask or mark the candidate."""
     hygiene = candidate.policy.hygiene
     is_turn = candidate.is_turn or candidate.category == SUMMARY  # which quotes turns
-    said, names = candidate.statements(), candidate.names()
+    has_content, said, names = texts
     reasons: tuple[str, ...] = ()
     if hygiene.secrets is Action.BLOCK:
-        secrets = find_secrets(candidate.content)
+        secrets = find_secrets(candidate.content) if has_content else ()
         beside = _found(find_secrets, said + names)
         reasons = _reasons("secret", [*secrets, *beside])
         if beside or (secrets and not is_turn):
@@ -140,7 +164,8 @@ def _screened(candidate: Candidate) -> Commit | Drop:
         candidate = _masked(candidate, secrets, "[secret]")
     if hygiene.personal is Action.ALLOW:
         return Commit(candidate, reasons)
-    personal, beside = list(find_personal(candidate.content)), _found(find_personal, said)
+    personal = list(find_personal(candidate.content)) if has_content else []
+    beside = _found(find_personal, said)
     if is_turn and hygiene.personal is Action.FLAG:
         personal, beside = ([each for each in found if each.severe] for found in (personal, beside))
     reasons += (noticed := _reasons("personal", [*personal, *beside]))
@@ -170,11 +195,13 @@ def _masked(candidate: Candidate, findings: Sequence[Finding], mask: str) -> Can
     return candidate.with_content(text) if findings else candidate
 
 
-def _command(candidate: Candidate) -> str | None:
+def _command(candidate: Candidate, texts: _Texts) -> str | None:
     """Return why a text that is not the user's looks like a command to a model."""
     if candidate.label.trust not in _EXPOSED or candidate.policy.hygiene.injection is Action.ALLOW:
         return None
-    found = find_injection("\n".join((candidate.content, *candidate.statements())))
+    content = (candidate.content,) if texts.has_content else ()
+    said = "\n".join((*content, *texts.statements))
+    found = find_injection(said) if said else None
     # A turn is a record of what was said; many harmless answers of a model resemble instructions.
     return None if found == INSTRUCTION and candidate.is_turn else found
 

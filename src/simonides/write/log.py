@@ -7,15 +7,20 @@ hold times and places, never what was said: that lies in the turns.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import Any, NamedTuple
 
-from simonides.core.clock import MINUTE_MS, local_time, offset_of, to_datetime, to_ms
+from simonides.core.clock import FOREVER, MINUTE_MS, local_time, offset_of, to_datetime, to_ms
 from simonides.core.engine import Engine
+from simonides.core.errors import InvalidInput
 from simonides.core.record import SUMMARY
-from simonides.core.results import Conversation
+from simonides.core.results import Conversation, Page
 from simonides.core.scope import Principal, parse_scope
+from simonides.core.validation import between, text
+from simonides.recall.lookup import MAX_LISTED
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, batched, memories
@@ -23,6 +28,13 @@ from simonides.storage.transaction import Transaction
 
 QUIET_MS = MINUTE_MS
 """Quiet time after which the model reads what waits; chosen."""
+
+MOST_BEGUN = 1_000
+"""Conversations that a program notes as begun, the latest ones: closing ends no more of them in
+time. The others end after their quiet time; chosen."""
+
+NEWEST = (FOREVER, b"\xff" * 16)
+"""Comes after every part: when its latest turn was said, and its id."""
 
 
 class Part(NamedTuple):
@@ -38,10 +50,12 @@ class Part(NamedTuple):
         last: When its latest one was said.
         ended: When its end was finished, or None.
         turns: How many turns it has.
+        purpose: Of the principal, or empty.
+        summary: The root of its summary, or None.
+        failed: Why the model could not read what waits, or None.
         data: ``first`` and ``last``, its first and last position, the latter once its end has
             begun; ``read``, the last one that the model has read;
-            ``who``, the principal; ``utc_offset``, of the zone of its first turn, in minutes;
-            ``summary``, the root of its summary.
+            ``who``, the principal; ``utc_offset``, of the zone of its first turn, in minutes.
     """
 
     id: bytes
@@ -53,6 +67,9 @@ class Part(NamedTuple):
     last: int
     ended: int | None
     turns: int
+    purpose: str
+    summary: bytes | None
+    failed: str | None
     data: dict[str, Any]
 
     def is_over(self, said: int, idle_minutes: float) -> bool:
@@ -71,9 +88,10 @@ def last_part(connection: Connection, who: Principal) -> Part | None:
     return next(iter(found), None)
 
 
-def parts(connection: Connection, owner: str) -> list[Part]:
-    """Return the parts of all conversations of an owner, the latest first."""
-    return _parts(connection, statements.PARTS, owner=owner)
+def unread_parts(connection: Connection, who: Principal) -> list[Part]:
+    """Return the parts that the model could not read, the latest first."""
+    named = {"owner": who.owner, "purpose": who.purpose or ""}
+    return _parts(connection, statements.UNREAD, **named)
 
 
 def part_of(connection: Connection, owner: str, id: bytes) -> Part | None:
@@ -86,10 +104,10 @@ def ending_parts(connection: Connection, owner: str, name: str) -> list[Part]:
     return _parts(connection, statements.ENDING, owner=owner, name=name)
 
 
-def keep(connection: Connection, owner: str, id: bytes, data: dict[str, Any]) -> None:
-    """Keep the data of a part."""
-    params = {"owner": owner, "id": id, "data": json.dumps(data)}
-    connection.run(statements.KEEP_DATA, params)
+def keep(connection: Connection, owner: str, part: Part) -> None:
+    """Keep the summary, the failure and the data of a part."""
+    params = {**part._asdict(), "owner": owner, "data": json.dumps(part.data)}
+    connection.run(statements.KEEP_PART, params)
 
 
 def _parts(connection: Connection, sql: str, **params: Any) -> list[Part]:
@@ -139,8 +157,7 @@ def go_on(
     begun, last = to_ms(said[0]), max(map(to_ms, said))
     if found is not None and found.status == "open" and found.is_over(begun, idle):
         begin_end(engine, tx, found, position - 1)
-    engine.worker.begun[who.owner, name_of(who)] = who
-    engine.worker.begin()
+    _note_begun(engine, who)
     if found is not None and not found.is_over(begun, idle):
         params = {"owner": tx.owner, "id": found.id, "last": last, "turns": turns}
         tx.connection.run(statements.GO_ON, params)
@@ -148,17 +165,27 @@ def go_on(
         return found
     data = {
         "first": position, "read": position - 1, "utc_offset": offset_of(said[0]),
-        "who": {
-            "scope": who.home.path, "session": who.session, "agent": who.agent,
-            "purpose": who.purpose,
-        },
+        "who": {"scope": who.home.path, "session": who.session, "agent": who.agent},
     }  # fmt: skip
     number = 1 if found is None else found.part + 1
-    new = Part(tx.new_id(), name_of(who), number, "open", "", begun, last, None, turns, data)
+    new = Part(
+        tx.new_id(), name_of(who), number, "open", "", begun, last, None, turns,
+        who.purpose or "", None, None, data,
+    )  # fmt: skip
     row = {**new._asdict(), "owner": tx.owner, "data": json.dumps(data), "salt": tx.salt()}
     tx.connection.run(statements.BEGIN_PART, row)
     _let_end(engine, tx, new.id)
     return new if found is None else found
+
+
+def _note_begun(engine: Engine, who: Principal) -> None:
+    """Note that this program began a conversation, and let the worker begin."""
+    begun, name = engine.worker.begun, (who.owner, name_of(who))
+    begun[name] = who
+    begun.move_to_end(name)
+    if len(begun) > MOST_BEGUN:
+        begun.popitem(last=False)
+    engine.worker.begin()
 
 
 def next_position(tx: Transaction, who: Principal) -> int:
@@ -192,7 +219,8 @@ def end_job(id: bytes) -> str:
 def principal_of_part(part: Part) -> Principal:
     """Return the principal that a part belongs to."""
     who = dict(part.data["who"])
-    return Principal(parse_scope(who.pop("scope")), **who, actor="session end")
+    home, purpose = parse_scope(who.pop("scope")), part.purpose or None
+    return Principal(home, **who, purpose=purpose, actor="session end")
 
 
 def last_of(part: Part) -> int:
@@ -214,24 +242,44 @@ def turns_named(who: Principal) -> dict[str, str]:
     return {"owner": who.owner, "session": who.conversation, "task": task, "purpose": purpose}
 
 
-def conversations(engine: Engine, who: Principal) -> list[Conversation]:
-    """Return the principal's conversations, that with the latest turn first."""
+def conversations(
+    engine: Engine, who: Principal, *, limit: int = 100, cursor: str | None = None
+) -> Page[Conversation]:
+    """Return the principal's conversations, that with the latest turn first.
+
+    Raises:
+        InvalidInput: If an argument is out of range, or the cursor is none of this list.
+    """
+    most, before = between("limit", limit, 1, MAX_LISTED), NEWEST
+    if cursor is not None:
+        place = re.fullmatch(r"(-?\d{1,18})\.([0-9a-f]{32})", text("cursor", cursor))
+        if place is None:
+            raise InvalidInput("cursor", "is no next_cursor of this list")
+        before = int(place[1]), bytes.fromhex(place[2])
     with engine.db.read(who.owner) as connection:
-        found = parts(connection, who.owner)
-    by_name: dict[str, list[Part]] = {}
-    for each in found:
-        if each.data["who"]["purpose"] == who.purpose:
-            by_name.setdefault(each.name, []).append(each)
-    return [
-        Conversation(
-            name=principal_of_part(own[0]).conversation, parts=len(own),
-            is_open=any(each.status == "open" for each in own),
-            begun=min(to_datetime(each.begun, each.data["utc_offset"]) for each in own),
-            last=to_datetime(own[0].last, own[0].data["utc_offset"]),
-            turns=sum(each.turns for each in own),
-        )
-        for own in by_name.values()
-    ]  # fmt: skip
+        found = parts_of_page(connection, who, most + 1, before)
+    every = [list(own) for _, own in groupby(found, key=lambda part: part.name)]
+    page, last = every[:most], every[most - 1][0] if len(every) > most else None
+    return Page(map(_conversation, page), last and f"{last.last}.{last.id.hex()}")
+
+
+def parts_of_page(
+    connection: Connection, who: Principal, limit: int, before: tuple[int, bytes] = NEWEST
+) -> list[Part]:
+    """Return all parts of a principal's latest conversations, each with its latest part first."""
+    params = {"owner": who.owner, "purpose": who.purpose or "", "limit": limit}
+    last, id = before
+    return _parts(connection, statements.CONVERSATIONS, **params, last=last, id=id)
+
+
+def _conversation(own: Sequence[Part]) -> Conversation:
+    return Conversation(
+        name=principal_of_part(own[0]).conversation, parts=len(own),
+        is_open=any(each.status == "open" for each in own),
+        begun=min(to_datetime(each.begun, each.data["utc_offset"]) for each in own),
+        last=to_datetime(own[0].last, own[0].data["utc_offset"]),
+        turns=sum(each.turns for each in own),
+    )  # fmt: skip
 
 
 def learned_from(connection: Connection, owner: str, turns: Sequence[MemoryRow]) -> list[MemoryRow]:

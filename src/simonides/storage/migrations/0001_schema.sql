@@ -185,11 +185,20 @@ CREATE TABLE sessions (
   last    {int}  NOT NULL,
   ended   {int},
   turns   {int}  NOT NULL,
+  purpose {text} NOT NULL,  -- of its principal, or empty
+  summary {blob},           -- root of its summary
+  failed  {text},           -- why the model could not read it
   data    {text} NOT NULL,
   salt    {blob} NOT NULL,
   PRIMARY KEY (owner, id),
   UNIQUE (owner, name, part)
 ) {clustered};
+
+CREATE INDEX sessions_last ON sessions (owner, purpose, last, id);
+
+CREATE INDEX sessions_summary ON sessions (owner, last, id) WHERE summary IS NOT NULL;
+
+CREATE INDEX sessions_failed ON sessions (owner, last, id) WHERE failed IS NOT NULL;
 
 CREATE TABLE tasks (
   owner   {text} NOT NULL,
@@ -202,6 +211,8 @@ CREATE TABLE tasks (
   salt    {blob} NOT NULL,
   PRIMARY KEY (owner, id)
 ) {clustered};
+
+CREATE INDEX tasks_name ON tasks (owner, name, status);
 
 -- Keyed digests of what was forgotten, without content.
 CREATE TABLE tombstones (
@@ -308,6 +319,8 @@ CREATE TABLE due (
   job   {text} NOT NULL,
   PRIMARY KEY (owner, job)
 ) {clustered};
+
+CREATE INDEX due_at ON due (at);
 
 CREATE TABLE leases (
   name   {text} NOT NULL PRIMARY KEY,
