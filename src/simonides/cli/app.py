@@ -7,10 +7,12 @@ engine is loaded at the first use of a name of `simonides`, so help and the vers
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Annotated, Any
 
 import typer
@@ -243,6 +245,36 @@ def db_init(
     simonides.Settings()  # an unknown SIMONIDES_* variable is an error here, too
     init(owner_url, role)
     return {"ready": True, "role": role}
+
+
+@app.command()
+def worker(
+    context: typer.Context,
+    once: Annotated[bool, Option("--once", help="Do what is due now, and end.")] = False,
+) -> object:
+    """Do what time has made due, until SIGINT or SIGTERM; the job in hand is finished."""
+    from simonides.life.worker import TICK_S
+
+    jobs, signals = parts.store(context)._engine.worker, SimpleQueue[int]()
+
+    def stop(number: int, frame: object) -> None:
+        jobs.stop()
+        signals.put(number)
+
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
+    tally = jobs.flush()
+    while not once and not _has_come(signals, TICK_S):
+        tally += jobs.flush()
+    return {name: tally[name] for name in ("done", "put_off", "failed")}
+
+
+def _has_come(signals: SimpleQueue[int], seconds: float) -> bool:
+    try:
+        signals.get(timeout=seconds)
+    except Empty:
+        return False
+    return True
 
 
 @app.command()

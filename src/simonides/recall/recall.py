@@ -166,7 +166,8 @@ def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Rec
             waiting, hits = _ranking(engine, who, ask, read, connection, now, take)
     if engine.embedder is not None and waiting:
         degraded = [*degraded, "vector_partly"]
-        engine.worker.embed(reach.owner for reach in ask.reach)
+        for reach in ask.reach:
+            engine.worker.ask("embed", reach.owner)
     hits = _in_order(hits)
     if engine.reranker is not None and not ask.is_past:
         hits, failed = _reranked(engine, ask.query, hits)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simonides.capture.commands import Kind, read_clause
@@ -167,7 +166,7 @@ def read_by_model(engine: Engine, who: Principal, *, wait: bool) -> dict[str, An
         turns = _waiting(connection, who, log.part_of(connection, who.owner, part.id) or part)
     chars = sum(len(turn["content"]) for turn in turns)
     if (len(turns) >= WAITING_TURNS or chars >= WAITING_CHARS) and not wait:
-        engine.worker.submit(log.read_job(part.id), partial(read_waiting, engine, who, part.id))
+        engine.worker.ask("read", who.owner, part.id.hex())
     return {**found.reported, "unfinished": len(turns)}
 
 

@@ -60,7 +60,7 @@ META = "SELECT name, value FROM meta WHERE name = :name"
 MIGRATIONS = "SELECT name, value FROM meta WHERE name LIKE 'migration %'"
 SET_META = "INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING"
 
-DUE = "SELECT owner, job FROM due WHERE at <= :now ORDER BY at LIMIT 64"
+DUE = _SQL["DUE"]
 
 ACROSS_OWNERS = (OWNERS, META, MIGRATIONS, SET_META, DUE)
 """Statements of the database as a whole; none reads content."""
@@ -277,9 +277,10 @@ WHERE d.owner = :owner AND d.parent_owner = :owner AND d.parent IN {{IDS}}
 AND m.known_to IS NULL ORDER BY m.id""")
 
 SET_DUE = _SQL["SET_DUE"]
-DUE_AT = "SELECT at FROM due WHERE owner = :owner AND job = :job"
+DUE_AT = "SELECT at, tries FROM due WHERE owner = :owner AND job = :job"
 NOT_DUE = "DELETE FROM due WHERE owner = :owner AND job = :job"
-NOT_DUE_AT = f"{NOT_DUE} AND at = :at"
+DONE_DUE = f"{NOT_DUE} AND at = :at AND tries = :tries"
+MOVE_DUE = _SQL["MOVE_DUE"]
 
 GRANTS = _SQL["GRANTS"]
 
