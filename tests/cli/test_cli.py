@@ -330,7 +330,8 @@ def test_help_stands_under_headings(run: Run) -> None:
     assert lines[places[1] + 1].split()[0] == "remember"
     assert {"policy", "db", "demo"} == {line.split()[0] for line in lines[places[3] + 1 :][:3]}
     assert "Begin a task" in run("task", "--help").out
-    assert "--depends-on" in run("remember", "--help").out
+    assert "--depends-on <list[str]>" in run("remember", "--help").out
+    assert "Only this kind; repeatable." in run("recall", "--help").out
 
 
 @pytest.mark.parametrize(

@@ -44,10 +44,10 @@ HELP = {
 }  # fmt: skip
 """What the command line says of an argument, whatever the docstring says."""
 
-BY_HAND: dict[tuple[str, str], Callable[..., object]] = {}
-"""Commands that differ from their verb or are none, by group and name; `by_hand` fills it."""
-
 Function = Callable[..., object]
+
+BY_HAND: dict[tuple[str, str], Function] = {}
+"""Commands that differ from their verb or are none, by group and name; `by_hand` fills it."""
 
 
 def by_hand(group: str, name: str) -> Callable[[Function], Function]:
@@ -100,9 +100,9 @@ def _lines(group: str) -> dict[str, tuple[str, str]]:
     }
     if group:
         return {name: ("Commands", help) for name, help in {**own, **of_verbs}.items()}
-    parts = {"Memory": of_verbs, "Groups": verbs.GROUPS, "Store": OWN_GROUPS | own}
+    headings = {"Memory": of_verbs, "Groups": verbs.GROUPS, "Store": OWN_GROUPS | own}
     lines: dict[str, tuple[str, str]] = {}
-    for heading, named in parts.items():
+    for heading, named in headings.items():
         lines |= {name: (heading, help) for name, help in named.items() if name not in lines}
     return lines
 
@@ -190,13 +190,12 @@ def with_options(
             told = hints.get(each.name, each.annotation)
             text = told if isinstance(told, str) else inspect.formatannotation(told)
             kind, flags, facts = _kind(each.name, text, is_on=default is True)
-            if defaults[each.name] is None:
-                kind = kind | None
             facts["help"] = help.get(each.name)
-            if kind is list[str]:
+            if kind == list[str]:
                 facts["help"] = f"{help.get(each.name, '').rstrip('.')}; repeatable."
             made = Option(*flags, **facts) if is_option else Argument(**facts)
-            annotations[each.name] = Annotated[kind, made]
+            wanted = kind | None if defaults[each.name] is None else kind
+            annotations[each.name] = Annotated[wanted, made]
     only = inspect.Parameter.KEYWORD_ONLY
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # Python's own protocol
         [
