@@ -463,3 +463,22 @@ def test_every_signal_has_a_name_for_people():
 
     signals = {name for stage in (FIRST, CLOSER, PLAIN) for form in stage.values() for name in form}
     assert signals | {"confidence", "newest"} <= PARTS.keys()
+
+
+def test_options_with_the_name_of_a_global_one_are_known():
+    import importlib
+    import inspect
+
+    from simonides.api.verbs import VERBS
+    from simonides.cli.app import GLOBALS, SAME_NAMES
+
+    own = set()
+    for verb in (each for each in VERBS if each.is_command):
+        module, _, name = verb.function.partition(":")
+        face, _, method = name.partition(".")
+        found = getattr(getattr(importlib.import_module(f"simonides.api.{module}"), face), method)
+        for each in inspect.signature(found).parameters.values():
+            is_option = each.kind is each.KEYWORD_ONLY and each.name != "org"
+            if is_option and f"--{each.name}" in GLOBALS:
+                own.add((f"--{each.name}", *filter(None, (verb.group, verb.name))))
+    assert own == {(option, *command) for option, command in SAME_NAMES}
