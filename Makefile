@@ -21,7 +21,6 @@ check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/python scripts/generate_async.py --check
-	$(BIN)/python scripts/generate_cli.py --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q tests/docs tests/storage/test_statements.py
@@ -33,7 +32,6 @@ format: $(STAMP)
 # The async face is written from the blocking classes; run this after a change of theirs.
 generate: $(STAMP)
 	$(BIN)/python scripts/generate_async.py
-	$(BIN)/python scripts/generate_cli.py
 
 clean:
 	rm -rf $(VENV)

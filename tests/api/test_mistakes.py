@@ -109,7 +109,7 @@ MISTAKES = [
     ("memory.recall('x', preference_bias='no')", "InvalidInput", "preference_bias",
      "True or False"),
     ("memory.list(cursor='x')", "InvalidInput", "cursor", "next_cursor of this list"),
-    ("memory.list(filter={'eq': 1})", "InvalidInput", "no field 'eq'", "use id, root, key"),
+    ("memory.list(filter={'eq': 1})", "InvalidInput", "no field 'eq'", "use key, tags, quote"),
     ("memory.list(filter={'or': []})", "InvalidInput", "no field 'or'", "'$or'"),
     ("memory.list(filter={'metadata': {}})", "InvalidInput", "'metadata'", "'metadata.…'"),
     ("memory.list(filter={'confidence': {'gte': 0}})", "InvalidInput", "confidence.gte", "'$gte'"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -72,7 +73,7 @@ def test_a_memory_is_stored_recalled_corrected_and_forgotten(ana: Run) -> None:
     assert "memories     1" in ana("status").out
     assert ana("forget", "seat").out == "Forgotten.\n"
     assert ana("get", "seat") == Result(1, "nothing found\n", "")
-    assert ana("recall", "which seat?").code == 1
+    assert ana("recall", "which seat?") == Result(0, "nothing found\n", "")
 
 
 def test_every_option_of_remember_reaches_the_record(ana: Run) -> None:
@@ -178,14 +179,94 @@ def test_control_characters_do_not_reach_the_terminal(ana: Run) -> None:
     assert "\x1b" not in ana("remember", "I like \x1b[31mred\nand blue").out
 
 
+def test_a_dash_reads_standard_input(ana: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def piped(said: bytes) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(said)))
+
+    piped("I prefer café seats\n".encode())
+    assert ana("remember", "-", "--json").json["record"]["content"] == "I prefer café seats"
+    piped(b"Never book a middle seat.")
+    assert "Never book a middle seat" in ana("add", "-").out
+    piped(b"which seats?")
+    assert "café" in ana("recall", "-").out
+    piped(b"\xff")
+    broken = ana("remember", "-")
+    assert (broken.code, "standard input is not UTF-8" in broken.err) == (2, True)
+    assert ana("remember", "--", "-x").code == 0
+
+
+EMPTY = ["list", "recall x", "sessions", "pending list", "privacy list", "receipts list",
+         "audit list", "session messages --session s", "session buffer --session s",
+         "admin grants --org acme"]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", EMPTY)
+def test_an_empty_list_is_no_failure(ana: Run, command: str) -> None:
+    assert ana(*command.split()).code == 0
+
+
+def test_what_is_not_there_is_a_failure(ana: Run) -> None:
+    assert ana("get", "seat").code == 1
+    assert ana("privacy", "allow", "0bad0bad", "--json") == Result(1, '{"allowed": false}\n', "")
+
+
+def test_a_digest_keeps_no_receipt_if_told_so(ana: Run) -> None:
+    ana("remember", "The staging server is in Oslo")
+    ana("digest", "Where is the staging server?", "--no-receipt")
+    assert ana("receipts", "list").out == "nothing found\n"
+
+
+def test_remember_takes_every_field_of_a_draft(ana: Run) -> None:
+    said = ana("remember", "Ana lives in Oslo", "--triple", "Ana", "--triple", "lives in",
+               "--triple", "Oslo", "--confidence", "0.5", "--valid-from", "2026-01-02",
+               "--audience", "planner", "--depends-on", "a.txt", "--speaker", "Ana", "--timeless",
+               "--agent", "planner", "--json")  # fmt: skip
+    record = said.json["record"]
+    assert (record["confidence"], record["timeless"], record["speaker"]) == (0.5, True, "Ana")
+    assert (record["audience"], record["depends_on"]) == (["planner"], ["a.txt"])
+    assert record["valid_from"].startswith("2026-01-02")
+
+
+SPOKEN = [
+    ("recall x --known-at soon", "--known-at: 'soon' is no ISO 8601 time"),
+    ("list --scope nowhere", "--scope: "),
+    ("remember x --valid-from 2026-01-02 --valid-to 2026-01-01",
+     "--valid-to: must be later than --valid-from"),
+    ("list --user a/b", "--user: "),
+    ("session end", "--session: name the conversation"),
+    ("admin grants", "--org: name the organisation"),
+    ("confirm seat", "; `simonides list` shows what there is"),
+    ("pending approve 0bad0bad", "; `simonides pending list` shows what there is"),
+    ("remember x --scope org", "an administrator can give it: `simonides admin grant`"),
+    ("task begin a/b goal", "NAME: "),
+    ("admin grant ana nonsense --org acme", "error: right: 'nonsense' is none of"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "message"), SPOKEN)
+def test_an_error_speaks_of_options_and_commands(ana: Run, command: str, message: str) -> None:
+    told = ana(*command.split()).err
+    assert message in told
+    assert "…" not in told
+
+
+def test_an_error_names_options_for_who_is_missing(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIMONIDES_STORE", str(tmp_path / "m.db"))
+    assert "name a user (--user) or a session (--session)\n" in run("list").err
+    monkeypatch.setenv("SIMONIDES_REQUIRE_ORG", "1")
+    assert "name the organisation too (--org)" in run("list", "--user", "ana").err
+
+
 WRONG: list[tuple[int, str, list[str]]] = [
     (2, "No such option: --limt", ["recall", "x", "--limt", "3"]),
     (2, "No such command 'recal'. Did you mean 'recall'?", ["recal", "x"]),
     (2, "Missing command", ["audit"]),
     (2, "Option '--user' requires an argument", ["list", "--user"]),
-    (2, "filter: is no JSON", ["recall", "x", "--filter", "{broken"]),
-    (2, "limit: must be a whole number", ["list", "--limit", "0"]),
-    (2, "importance: 'hihg' is none of normal, high", ["remember", "x", "--importance", "hihg"]),
+    (2, "--filter: is no JSON", ["recall", "x", "--filter", "{broken"]),
+    (2, "--limit: must be a whole number", ["list", "--limit", "0"]),
+    (2, "--importance: 'hihg' is none of normal, high", ["remember", "x", "--importance", "hihg"]),
     (2, "denied", ["list", "--scope", "/user/bob/"]),
     (1, "did you mean 'seat'?", ["history", "seatt"]),
     (3, "connection failed", ["db", "init", "postgresql://a@127.0.0.1:1/x", "--role", "app"]),
@@ -240,6 +321,40 @@ def test_help_and_version_do_not_load_the_engine(run: Run) -> None:
         "sys.exit(any(name in sys.modules for name in ('numpy', 'apsw', 'rich')))"
     )
     assert subprocess.run([sys.executable, "-c", program], capture_output=True).returncode == 0
+
+
+def test_help_stands_under_headings(run: Run) -> None:
+    lines = run("--help").out.splitlines()
+    places = [lines.index(f"{heading}:") for heading in ("Options", "Memory", "Groups", "Store")]
+    assert places == sorted(places)
+    assert lines[places[1] + 1].split()[0] == "remember"
+    assert {"policy", "db", "worker"} == {line.split()[0] for line in lines[places[3] + 1 :][:3]}
+    assert "Begin a task" in run("task", "--help").out
+    assert "--depends-on <list[str]>" in run("remember", "--help").out
+    assert "Only this kind; repeatable." in run("recall", "--help").out
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [("simonides rem", "remember"), ("simonides task be", "begin\nbefore-model\nbefore-tool"),
+     ("simonides recall x --kn", "--known-at"), ("simonides add - --wa", "--wait")],
+)  # fmt: skip
+def test_a_shell_completes_commands_and_options(words: str, completed: str) -> None:
+    asked = {"_SIMONIDES_COMPLETE": "complete_bash", "COMP_WORDS": words}
+    done = subprocess.run(
+        [sys.executable, "-m", "simonides"], capture_output=True, text=True,
+        env={**os.environ, **asked, "COMP_CWORD": str(len(words.split()) - 1)},
+    )  # fmt: skip
+    assert (done.stdout.strip(), done.returncode) == (completed, 0)
+
+
+def test_the_completion_script_is_shown() -> None:
+    environment = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "simonides", "--show-completion", "bash"],
+        capture_output=True, text=True, env=environment,
+    )  # fmt: skip
+    assert "_SIMONIDES_COMPLETE=complete_bash" in done.stdout
 
 
 def test_the_demonstration_shows_what_it_promises() -> None:
@@ -348,3 +463,22 @@ def test_every_signal_has_a_name_for_people():
 
     signals = {name for stage in (FIRST, CLOSER, PLAIN) for form in stage.values() for name in form}
     assert signals | {"confidence", "newest"} <= PARTS.keys()
+
+
+def test_options_with_the_name_of_a_global_one_are_known():
+    import importlib
+    import inspect
+
+    from simonides.api.verbs import VERBS
+    from simonides.cli.app import GLOBALS, SAME_NAMES
+
+    own = set()
+    for verb in (each for each in VERBS if each.is_command):
+        module, _, name = verb.function.partition(":")
+        face, _, method = name.partition(".")
+        found = getattr(getattr(importlib.import_module(f"simonides.api.{module}"), face), method)
+        for each in inspect.signature(found).parameters.values():
+            is_option = each.kind is each.KEYWORD_ONLY and each.name != "org"
+            if is_option and f"--{each.name}" in GLOBALS:
+                own.add((f"--{each.name}", *filter(None, (verb.group, verb.name))))
+    assert own == {(option, *command) for option, command in SAME_NAMES}

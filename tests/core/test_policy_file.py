@@ -7,12 +7,12 @@ from simonides.testing import ManualClock
 
 
 def test_an_empty_file_is_the_built_in_policy():
-    assert parse("policy.yaml", b"")[None] == BUILT_IN
+    assert parse("policy.yaml", b"")[None, None] == BUILT_IN
 
 
 def test_sections_replace_fields_one_by_one_and_categories_are_added():
     text = b"quotas: {memories: 5}\ncategories:\n  incident: {hard_ttl_days: 90}\n"
-    policy = parse("policy.yaml", text)[None]
+    policy = parse("policy.yaml", text)[None, None]
     assert (policy.quotas.memories, policy.quotas.turns) == (5, 100_000)
     assert set(policy.categories) == {*BUILT_IN.categories, "incident"}
 
@@ -20,8 +20,8 @@ def test_sections_replace_fields_one_by_one_and_categories_are_added():
 def test_an_organisation_differs_from_the_general_policy():
     text = b"quotas: {turns: 7}\norgs:\n  acme:\n    quotas: {memories: 5}\n"
     policies = parse("policy.yaml", text)
-    assert (policies["acme"].quotas.memories, policies["acme"].quotas.turns) == (5, 7)
-    assert policies[None].quotas.memories == 10_000
+    assert (policies["acme", None].quotas.memories, policies["acme", None].quotas.turns) == (5, 7)
+    assert policies[None, None].quotas.memories == 10_000
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_targets_that_the_documents_name_are_in_the_makefile():
 
 def test_the_policy_of_the_documentation_is_valid():
     [example] = blocks(ROOT / "docs" / "policy.md", "yaml")
-    assert parse("policy.yaml", example.encode())["acme"].quotas.memories == 50_000
+    assert parse("policy.yaml", example.encode())["acme", None].quotas.memories == 50_000
     assert yaml.safe_load(example)["version"] == "2026-11"
 
 

@@ -11,19 +11,21 @@ import signal
 import sys
 import threading
 import time
+from datetime import UTC, datetime, timedelta
 
 from harness import AUDIT_KEY, converse, crowd
 
 import simonides
+from simonides.testing import ManualClock
 
 WORK, TARGET, KEY, SEED, COUNT = *sys.argv[1:4], int(sys.argv[4]), int(sys.argv[5])
 USER = f"user{SEED}"
 """Each seed has its own user, in works that hold a conversation."""
 
 
-def opened(**settings):
+def opened(clock=None, **settings):
     return simonides.open(
-        TARGET, key=KEY or None, audit_key=AUDIT_KEY, embedder="none",
+        TARGET, key=KEY or None, audit_key=AUDIT_KEY, embedder="none", clock=clock,
         settings=simonides.Settings(**settings),
     )  # fmt: skip
 
@@ -86,11 +88,20 @@ def write_until_sigterm(store):
 
 def end_until_killed(store):
     """End conversations in processes that are killed meanwhile; say how each of them died."""
+    until_killed(die_in_end)
+
+
+def work_until_killed(store):
+    """Let workers end conversations in processes that are killed meanwhile; say how each died."""
+    until_killed(die_in_worker)
+
+
+def until_killed(die):
     for n in range(COUNT):
         pid = os.fork()
         if pid == 0:
             try:
-                die_in_end(n)
+                die(n)
             finally:
                 os._exit(1)
         _, status = os.waitpid(pid, 0)
@@ -99,9 +110,27 @@ def end_until_killed(store):
 
 
 def die_in_end(n):
-    """Die after a random time, or before a commit or after it; an end has six of them."""
+    """Die while a conversation ends, which has six commits."""
     store = opened()
-    session, write, left = converse(store, f"user{n}"), store._engine.db.write, [n // 2 * 5 % 12]
+    session = converse(store, f"user{n}")
+    die_while(store, session.end, n, places=12)
+
+
+def die_in_worker(n):
+    """Die while a worker takes a job and ends a conversation, which has eight commits."""
+    converse(opened(), f"user{n}")
+    store = later()
+    die_while(store, store.flush, n, places=16)
+
+
+def later():
+    """Open the store an hour from now: what is quiet is due. It has no thread."""
+    return opened(clock=ManualClock(datetime.now(UTC) + timedelta(hours=1)))
+
+
+def die_while(store, work, n, places):
+    """Die after a random time, or before a commit or after it."""
+    write, left = store._engine.db.write, [n // 2 * 5 % places]
 
     def die():
         os.kill(os.getpid(), signal.SIGKILL)
@@ -122,8 +151,17 @@ def die_in_end(n):
         threading.Timer(random.Random(n).uniform(0, 0.04), die).start()
     else:
         store._engine.db.write = counted
-    session.end()
+    work()
     signal.pause()
+
+
+def work_when_told(store):
+    """Do what is due an hour from now, beginning when the parent says so; say how it went."""
+    worker = later()._engine.worker
+    say("ready")
+    sys.stdin.readline()
+    tally = worker.flush()
+    say(tally["done"], tally["failed"])
 
 
 def end_by_threads(store):
@@ -263,7 +301,7 @@ def by_thread(store):
 if __name__ == "__main__":
     works = (
         overwrite, write, write_until_sigterm, by_signal, by_thread, end_until_killed,
-        end_by_threads, talk, fork,
+        work_until_killed, work_when_told, end_by_threads, talk, fork,
     )  # fmt: skip
     chosen = {work.__name__: work for work in works}[WORK]
     with opened(busy_timeout_s=20) as opened_store:

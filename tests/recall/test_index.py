@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simonides import Settings
+from simonides.core.policy import RecallRules
 from simonides.recall.index import OwnerIndex, analysed, quantise
 from simonides.recall.interaction import Token
 from simonides.recall.question import read_question
@@ -55,7 +56,9 @@ def evidence(indexes: list[OwnerIndex], text: str) -> dict[bytes, tuple[float, .
     for index in indexes:
         index.tokens = {id: token_vectors(index.token_ids(at)) for id, at in index.row_of.items()}
     live = view.column("live")  # nothing is read: the indexes have all vectors
-    ranking = Ranking(view, query, live, now=0, settings=Settings(), connection=None)
+    ranking = Ranking(
+        view, query, live, now=0, settings=Settings(), connection=None, rules=RecallRules()
+    )
     found = ranking.best(0, len(ranking))
     assert len(found) == len(view)
     return {

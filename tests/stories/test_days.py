@@ -7,7 +7,6 @@ import pytest
 
 import simonides.testing
 from simonides.core.clock import SystemClock
-from simonides.sessions.end import end_due
 
 
 @pytest.fixture
@@ -134,10 +133,10 @@ def test_one_call_with_the_talks_of_several_days_has_a_part_for_each(store):
 
 def test_a_talk_of_the_past_ends_only_after_a_quiet_time_of_the_clock(store, clock):
     imported(store, [MORNING, "2025-03-01T09:10:00+08:00"])
-    end_due(store._engine)
+    store._engine.worker.flush()
     assert store.memory(user="ana").sessions()[0].is_open
     clock.advance(minutes=store._engine.settings.idle_minutes + 1)
-    end_due(store._engine)
+    store._engine.worker.flush()
     assert not store.memory(user="ana").sessions()[0].is_open
 
 

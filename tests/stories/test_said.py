@@ -367,6 +367,24 @@ def test_what_a_rejected_request_may_have_meant_is_shown_again(chat):
     assert "September" in chat.digest("When is the Osei project due?").text
 
 
+def test_what_a_question_hides_is_shown_again_after_a_day(open_store, chat, clock):
+    chat.add("The Osei project is due in September.")
+    chat.add("Forget what I said about the Osei job.")
+    other = open_store().memory(user="ana", session="thread-7")
+    clock.advance(hours=23)
+    open_store().flush()
+    for memory in (chat, other):
+        assert "September" not in memory.digest("When is the Osei project due?").text
+    clock.advance(hours=1)
+    open_store().flush()
+    for memory in (chat, other):
+        assert "September" in memory.digest("When is the Osei project due?").text
+    assert chat.pending.list() == []
+    [event] = chat.audit.list(type="expired")
+    assert (event.actor, event.reason) == ("expiry", "no_decision")
+    assert chat.audit.verify()
+
+
 @pytest.mark.parametrize(
     ("wish", "gone", "stays"),
     [

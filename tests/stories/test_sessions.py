@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 import simonides
+from simonides.life.jobs import JOBS
 from simonides.sessions import end as ends
 from simonides.testing import ManualClock
 from simonides.write import log
@@ -285,7 +286,7 @@ def test_what_is_said_at_the_last_moment_puts_the_end_off(monday, ana, store, cl
         end_idle(*args)
 
     with monkeypatch.context() as patched:
-        patched.setattr(ends, "end_idle", late)
+        patched.setitem(JOBS, "end", late)
         store.flush()
     assert ana.sessions()[0].is_open
     clock.advance(minutes=21)

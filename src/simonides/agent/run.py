@@ -120,7 +120,7 @@ class _Run:
         self, engine: Engine, who: Principal, models: LanguageModels | None, checks: Checks
     ) -> None:
         self.engine, self.who, self.models, self.checks = engine, who, models, checks
-        self.policy, home = engine.policies.for_org(who.home.org), who.home
+        self.policy, home = engine.policies.for_org(who.home.org, who.agent), who.home
         user, org = Scope(home.org, home.user, session=home.session), Scope(home.org)
         named = {"user": user, "workspace": org} | ({"task": home} if home.task else {})
         self.allowed = self.policy.execution.allowed_scopes

@@ -12,13 +12,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
-if TYPE_CHECKING:
-    from pydantic_ai.models import Model
-
-    from simonides.agent.contract import Checks
-    from simonides.agent.result import AgentRun
-    from simonides.api.agent import Agent
-
 from simonides.api import store as blocking
 from simonides.api.admin import Admin
 from simonides.api.call import no_attribute
@@ -50,10 +43,17 @@ from simonides.core.results import (
     ToolReply,
     Verification,
     Waiting,
-)  # fmt: skip
+)
 from simonides.core.settings import Settings
 from simonides.govern.rights import Grant
 from simonides.models.embedder import Embedder, Reranker, TokenCounter
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+    from simonides.agent.contract import Checks
+    from simonides.agent.result import AgentRun
+    from simonides.api.agent import Agent
 
 
 class AsyncAudit:

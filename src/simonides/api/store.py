@@ -27,14 +27,12 @@ from simonides.core.scope import GLOBAL, Principal, principal_of
 from simonides.core.settings import Settings, default_store, openai_model, openai_seconds
 from simonides.core.validation import text
 from simonides.govern import audit
-from simonides.life.embedding import embed_owner
 from simonides.life.worker import Worker
 from simonides.models.embedder import QUESTIONS, Embedder, Reranker, TokenCounter, embed_question
 from simonides.recall.journal import Journal
 from simonides.recall.view import IndexCache
-from simonides.sessions.end import end_begun, end_due
+from simonides.sessions.end import end_begun
 from simonides.sessions.model import read_begun
-from simonides.sessions.second_look import look_again
 from simonides.storage.database import Database
 from simonides.storage.transaction import blake
 
@@ -288,9 +286,7 @@ def open(
         worker=Worker(timed=clock is None), settings=settings,
         audit_key=blake(b"", secret) if secret else b"",
     )  # fmt: skip
-    engine.worker.due = partial(end_due, engine)
-    engine.worker.embeds = partial(embed_owner, engine)
-    engine.worker.looks = partial(look_again, engine)
+    engine.worker.engine = engine
     store = Store(engine)
     if verify:
         report = audit.verify_all(engine, Principal(GLOBAL, actor="open", is_admin=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from simonides.core.clock import parse_moment
+from simonides.core.clock import DAY_MS, parse_moment, to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound, ScopeDenied
 from simonides.core.outcome import EventType, Outcome, OutcomeKind
@@ -17,7 +17,7 @@ from simonides.recall.lookup import name_of, own
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memories, record_of
 from simonides.storage.transaction import Transaction
-from simonides.write.candidate import candidate_of_record
+from simonides.write.candidate import candidate_of_record, with_object
 from simonides.write.endings import note
 from simonides.write.gates import insert, refused
 from simonides.write.judge import Drop, judge, judge_approved
@@ -57,7 +57,9 @@ def correct(
             cells["importance"] = draft.importance
         return _adjust(engine, who, which, standing, cells)
     fields |= {"content": content, "source": Source.USER_CORRECTION}
-    judged = judge_approved(candidate_of_record(engine, who, standing, standing.scope, fields))
+    fields["triple"] = with_object(standing.triple, content)
+    candidate = candidate_of_record(engine, who, standing, standing.scope, "correct", fields)
+    judged = judge_approved(candidate)
     if isinstance(judged, Drop):
         with owner_turn(engine, standing.owner, who.name) as (tx, _):
             return refused(tx, judged)
@@ -103,7 +105,7 @@ def confirm(engine: Engine, who: Principal, which: object) -> Outcome:
         NotFound: If there is no such memory of the principal's own.
     """
     standing = own(engine, who, which)
-    policy = engine.policies.for_org(standing.scope.org)
+    policy = engine.policies.for_org(standing.scope.org, who.agent)
     with owner_turn(engine, standing.owner, who.name) as turn:
         row = _in_force(turn.tx, standing, which)
         rules = policy.categories.get(row["category"], Category())
@@ -127,11 +129,13 @@ def promote(engine: Engine, who: Principal, which: object, to: str = "org") -> O
         raise ScopeDenied(target.path, "promote", "name the user or the org above this scope")
     if target.owner != who.owner:
         check_writable(engine, who, target)
-    fields = {
-        "content": standing.content, "source": standing.source, "confidence": standing.confidence,
+    fields: dict[str, Any] = {
         "triple": standing.triple, "parents": (standing.id,), "origin": standing.id,
     }  # fmt: skip
-    judged = judge(candidate_of_record(engine, who, standing, target, fields))
+    if standing.hard_expires_at is not None:  # the copy goes when the original goes
+        left = to_ms(standing.hard_expires_at) - engine.clock.now_ms()
+        fields["ttl_days"] = left / DAY_MS
+    judged = judge(candidate_of_record(engine, who, standing, target, "promote", fields))
     [vector] = vectors_of(engine, [judged])
     with owner_turn(engine, target.owner, who.name) as turn:
         outcome = decided(turn, judged, vector)

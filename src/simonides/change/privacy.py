@@ -283,15 +283,21 @@ def _tied(engine: Engine, who: Principal, words: str) -> frozenset[str]:
 AGAIN_MS = 10 * 60 * 1000
 """So long after a request to forget everything the same request confirms it; chosen."""
 
+ASKED_DAYS = 1
+"""So long a question waits, and hides what it is about; chosen."""
+
 
 def ask_back(engine: Engine, who: Principal, said: str, found: Named | None = None) -> None:
-    """Keep a request until the user says what is meant; hide meanwhile what holds all its words."""
+    """Keep a request for a day, or until the user says what is meant.
+
+    Meanwhile what holds all its words is hidden.
+    """
     data: dict[str, Any] = {"said": said}
     if found is not None:
         data["meant"] = {each.row["id"].hex(): each.places for each in found.likely}
         data["hidden"] = [each.row["id"].hex() for each in found.likely[: found.sure]]
     with owner_turn(engine, who.owner, who.name) as (tx, index):
-        queue.put(tx, "privacy", data, session=who.conversation)
+        queue.put(tx, "privacy", data, days=ASKED_DAYS, session=who.conversation)
         renew(tx.connection, tx.owner, index)
 
 

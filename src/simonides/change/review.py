@@ -36,8 +36,7 @@ def waiting(engine: Engine, who: Principal) -> list[Waiting]:
     with engine.db.read(who.owner) as connection:
         is_late = any(each.is_over(now) for each in queue.entries(connection, who.owner))
     if is_late:
-        with owner_turn(engine, who.owner, who.name) as (tx, _):
-            queue.drop_expired(tx)
+        drop_late(engine, who.owner, who.name)
     with engine.db.read(who.owner) as connection:
         for entry in queue.entries(connection, who.owner):
             sides = _sides(connection, who, entry)
@@ -51,6 +50,16 @@ def waiting(engine: Engine, who: Principal) -> list[Waiting]:
         )
         for part in unread
     ]  # fmt: skip
+
+
+def drop_late(engine: Engine, owner: str, actor: str) -> None:
+    """End what nobody has decided in time; what a question hid is shown again."""
+    with owner_turn(engine, owner, actor) as (tx, index):
+        late = queue.drop_expired(tx)
+        renew(tx.connection, owner, index)
+    for id in late:
+        engine.worker.at_close.pop(id, None)
+    engine.db.checkpoint()
 
 
 def _sides(connection: Connection, who: Principal, entry: queue.Entry) -> list[Record]:

@@ -47,10 +47,7 @@ def keep(
         "copies": [[id_text(root), path] for root, paths in copies.items() for path in paths],
     }
     event = queue.put(tx, queue.UNDO, data, days=UNDO_MS / DAY_MS)
-    id = id_bytes(event.subject)
-    due = {"owner": tx.owner, "at": tx.now + UNDO_MS, "job": f"{queue.UNDO} {id.hex()}"}
-    tx.connection.run(statements.SET_DUE, due)
-    owner = tx.owner
+    owner, id = tx.owner, id_bytes(event.subject)
     engine.worker.at_close[event.subject] = lambda: finish(engine, owner, id)
     return event.subject
 
@@ -94,7 +91,7 @@ def undo(engine: Engine, who: Principal, outcome: object) -> Outcome:
 def finish(engine: Engine, owner: str, id: bytes) -> None:
     """Delete the copy of what was forgotten; it cannot be taken back any more."""
     with owner_turn(engine, owner, "undo") as (tx, _):
-        tx.connection.run(statements.NOT_DUE, {"owner": owner, "job": f"{queue.UNDO} {id.hex()}"})
+        tx.connection.run(statements.NOT_DUE, {"owner": owner, "job": queue.expire_job(id)})
         if any(each.id == id for each in queue.entries(tx.connection, owner)):
             tx.remove("pending", id, EventType.FORGOTTEN, "on_request")
     engine.worker.at_close.pop(id_text(id), None)

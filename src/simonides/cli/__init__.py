@@ -13,8 +13,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The arguments without the program's name; None takes those of the process.
 
     Returns:
-        0 done; 1 refused, nothing found, or a check failed; 2 wrong usage, input or settings; 3 any
-        other error of the store.
+        0 done, also for an empty list; 1 refused, nothing found, or a check failed; 2 wrong usage,
+        input or settings; 3 any other error of the store.
     """
     from simonides.cli.app import run
 

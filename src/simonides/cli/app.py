@@ -1,16 +1,17 @@
 """The commands, and errors as exit codes.
 
-The options of a command have the names of its verb's arguments and are passed on as they are. The
-engine is loaded at the first use of a name of `simonides`, so help and the version are fast.
+Commands that differ from their verb, or are none, are written here by hand. The engine is loaded at
+the first use of a name of `simonides`, so help and the version are fast.
 """
 
-from __future__ import annotations
-
+# Annotations are values here: as texts, typer would evaluate each of them three times.
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Annotated, Any
 
 import typer
@@ -18,14 +19,11 @@ from typer import Argument, Option
 
 import simonides
 from simonides.cli import parts
-from simonides.cli.parts import IDENTITY, given, memory, parsed
-from simonides.cli.verbs import admin, app, audit, pending, privacy, receipts, session, task
+from simonides.cli.commands import Commands, by_hand
+from simonides.cli.parts import IDENTITY, given, memory, read
 
-WRONG_USE = (
-    simonides.ConfigurationError, simonides.InvalidInput, simonides.OwnerRequired,
-    simonides.PolicyInvalid, simonides.ScopeDenied,
-)  # fmt: skip
-"""Errors with exit code 2; `NotFound` has 1, the others have 3."""
+COMPLETION = "_SIMONIDES_COMPLETE"
+"""Variable by which the shell's completion script asks."""
 
 GLOBALS = frozenset(f"--{name}" for name in ("store", *IDENTITY))
 """Global options with a value; they may stand anywhere."""
@@ -33,20 +31,15 @@ GLOBALS = frozenset(f"--{name}" for name in ("store", *IDENTITY))
 SAME_NAMES = (("--actor", ["audit", "list"]), ("--session", ["privacy", "refuse"]))
 """Options of commands that have the name of a global one: after the command they are its own."""
 
-policy = typer.Typer(rich_markup_mode=None, help="Policy files.")
-db = typer.Typer(rich_markup_mode=None, help="PostgreSQL databases.")
-for _name, _group in {
-    "privacy": privacy, "pending": pending, "receipts": receipts, "session": session, "task": task,
-    "audit": audit,
-    "admin": admin, "policy": policy, "db": db,
-}.items():  # fmt: skip
-    app.add_typer(_group, name=_name)
+app = typer.Typer(cls=Commands, rich_markup_mode=None)
 
 
 def run(args: Sequence[str]) -> int:
     """Run one command and return its exit code; see `simonides.cli.main`."""
-    command, as_json = typer.main.get_command(app), "--json" in args
+    command, as_json, context = typer.main.get_command(app), "--json" in args, None
     try:
+        if os.environ.get(COMPLETION):  # noqa: TID251 - the shell's script sets it
+            command.main([], prog_name="simonides")
         with command.make_context("simonides", _globals_first(args) or ["--help"]) as context:
             as_json = context.params["json"]
             result = command.invoke(context)
@@ -58,9 +51,7 @@ def run(args: Sequence[str]) -> int:
     except (typer.TyperException, simonides.SimonidesError) as error:
         from simonides.cli.show import show_error
 
-        show_error(error, as_json=as_json)
-        wrong = isinstance(error, (typer.TyperException, *WRONG_USE))
-        return 2 if wrong else 1 if isinstance(error, simonides.NotFound) else 3
+        return show_error(error, context, as_json=as_json)
     except BrokenPipeError:
         # The reader of the output went away; the interpreter must not complain at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -116,36 +107,27 @@ def _globals(
     """Memories of LLM agents. The options below may stand before or after a command."""
 
 
-Text = Annotated[str, Argument(metavar="TEXT", help="The statement.")]
 TaskName = Annotated[str, Argument(metavar="NAME", help="Name of the task.")]
 Id = Annotated[str, Argument(help="Of a receipt, or the last 8 characters of it.")]
 
 
-@app.command()
-def remember(
-    context: typer.Context,
-    content: Text,
-    key: Annotated[str | None, Option(help="Name of the fact.")] = None,
-    category: Annotated[str | None, Option(help="One of the policy's categories.")] = None,
-    importance: Annotated[str, Option(help="normal, high or critical.")] = "normal",
-    pinned: Annotated[bool, Option("--pinned", help="Evict it last.")] = False,
-    ttl_days: Annotated[float | None, Option(help="Days until it expires.")] = None,
-    tags: Annotated[list[str] | None, Option("--tag", help="A free word; repeatable.")] = None,
-    metadata: Annotated[str | None, Option(help="A JSON object.", callback=parsed)] = None,
-    at: Annotated[str | None, Option(help="ISO 8601.")] = None,
-    idempotency_key: Annotated[str | None, Option(help="Write once under this name.")] = None,
-    source: Annotated[str, Option(help="Where it comes from.")] = "user_stated",
-    kind: Annotated[str, Option(help="semantic, episodic or procedural.")] = "semantic",
-) -> object:
+@by_hand("", "remember")
+def remember(context: typer.Context, **_: object) -> object:
     """Store one statement, or say why not."""
     return memory(context).remember(simonides.Draft(**given(context)))
 
 
-@task.command("begin")
+@by_hand("admin", "remember")
+def admin_remember(context: typer.Context, **_: object) -> object:
+    """Store a statement for everyone in a scope."""
+    return parts.admin(context).remember_many([simonides.Draft(**given(context))])[0]
+
+
+@by_hand("task", "begin")
 def task_begin(
     context: typer.Context,
     name: TaskName,
-    goal: Annotated[str, Argument(help="What is to be done.")],
+    goal: Annotated[str, Argument(help="What is to be done.", callback=read)],
     plan: Annotated[list[str] | None, Option("--step", help="A step; repeatable.")] = None,
     constraints: Annotated[
         list[str] | None, Option("--constraint", help="What must not happen; repeatable.")
@@ -155,16 +137,20 @@ def task_begin(
     return memory(context).task(**given(context)).status()
 
 
-@receipts.command("replay")
+@by_hand("receipts", "replay")
 def receipts_replay(context: typer.Context, id: Id) -> object:
     """Print the very digest of a receipt."""
     group = memory(context).receipts
     return group.replay(_receipt(group, id))
 
 
-@receipts.command("verify")
-def receipts_verify(context: typer.Context, id: Id, answer: str) -> object:
-    """Say which memories of a digest an answer cites or applies."""
+@by_hand("receipts", "verify")
+def receipts_verify(
+    context: typer.Context,
+    id: Id,
+    answer: Annotated[str, Argument(help="The answer of a model.", callback=read)],
+) -> object:
+    """Say which memories of a digest an answer uses."""
     group = memory(context).receipts
     return group.verify(answer, _receipt(group, id))
 
@@ -176,29 +162,18 @@ def _receipt(group: Any, id: str) -> Any:
     return found[0]
 
 
-@audit.command("verify")
+@by_hand("audit", "verify")
 def audit_verify(
     context: typer.Context,
     all: Annotated[bool, Option("--all", help="Every owner, as administrator.")] = False,
 ) -> object:
-    """Check that no row or event was edited, removed, re-ordered or rolled back."""
+    """Check that no row or event was changed or removed."""
     if all:
         return parts.admin(context).verify_audit()
     return memory(context).audit.verify()
 
 
-@admin.command("remember")
-def admin_remember(
-    context: typer.Context,
-    content: Text,
-    scope: Annotated[str, Option(help="global, or a path such as /org/acme/.")],
-    key: Annotated[str | None, Option(help="Name of the fact.")] = None,
-) -> object:
-    """Store a statement for everyone in a scope."""
-    return parts.admin(context).remember_many([simonides.Draft(content, scope=scope, key=key)])[0]
-
-
-@policy.command("check")
+@by_hand("policy", "check")
 def policy_check(
     context: typer.Context,
     file: Annotated[Path, Argument(help="A policy file, YAML or JSON.")],
@@ -207,7 +182,7 @@ def policy_check(
     """Check a policy file, and say what it does with sentences; nothing is kept."""
     from simonides.core.policy_file import load
 
-    orgs = [name for name in load(file) if name is not None]
+    orgs = sorted({org for org, _ in load(file) if org is not None})
     settings = simonides.Settings(policy=file, require_org=False)
     store = context.with_resource(simonides.open(":memory:", mode="local", settings=settings))
     memory = store.memory(user="policy-check", org=context.find_root().params["org"])
@@ -217,20 +192,22 @@ def policy_check(
     return {"valid": True, "version": memory.status()["policy"], "orgs": orgs, "tried": tried}
 
 
-@policy.command("show")
+@by_hand("policy", "show")
 def policy_show(
+    context: typer.Context,
     file: Annotated[Path | None, Argument(help="A policy file; without one, the built-in.")] = None,
     org: Annotated[str | None, Option("--of", help="An organisation of the file.")] = None,
 ) -> object:
     """Show the rules in force: every category, its rank and lifetimes, limits, budgets."""
     from simonides.core.policy import BUILT_IN
-    from simonides.core.policy_file import load
+    from simonides.core.policy_file import load, policy_in
 
-    found = {} if file is None else load(file)
-    return found.get(org, found.get(None, BUILT_IN)).model_dump(mode="json")
+    agent = context.find_root().params["agent"]
+    found = BUILT_IN if file is None else policy_in(load(file), org, agent)
+    return found.model_dump(mode="json")
 
 
-@db.command("init")
+@by_hand("db", "init")
 def db_init(
     owner_url: Annotated[str, Argument(metavar="OWNER_URL", help="postgresql:// of the owner.")],
     role: Annotated[str, Option(help="The role that applications connect as.")],
@@ -243,7 +220,37 @@ def db_init(
     return {"ready": True, "role": role}
 
 
-@app.command()
+@by_hand("", "worker")
+def worker(
+    context: typer.Context,
+    once: Annotated[bool, Option("--once", help="Do what is due now, and end.")] = False,
+) -> object:
+    """Do what time has made due, until SIGINT or SIGTERM."""
+    from simonides.life.worker import TICK_S
+
+    jobs, signals = parts.store(context)._engine.worker, SimpleQueue[int]()
+
+    def stop(number: int, frame: object) -> None:
+        jobs.stop()
+        signals.put(number)
+
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
+    tally = jobs.flush()
+    while not once and not _has_come(signals, TICK_S):
+        tally += jobs.flush()
+    return {name: tally[name] for name in ("done", "put_off", "failed")}
+
+
+def _has_come(signals: SimpleQueue[int], seconds: float) -> bool:
+    try:
+        signals.get(timeout=seconds)
+    except Empty:
+        return False
+    return True
+
+
+@by_hand("", "demo")
 def demo() -> None:
     """Show in two processes what is remembered, refused, corrected and recalled."""
     from simonides.cli.demo import demo as run_demo

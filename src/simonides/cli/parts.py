@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json as json_format
+import sys
 from typing import Any
 
 import typer
@@ -31,11 +31,6 @@ def memory(context: typer.Context) -> simonides.Memory:
     return store(context).memory(**{name: named[name] for name in IDENTITY})
 
 
-def session(context: typer.Context) -> simonides.Session:
-    """Return the conversation that the caller names."""
-    return memory(context).session()
-
-
 def admin(context: typer.Context) -> simonides.Admin:
     """Return the administrator."""
     return store(context).admin(context.find_root().params["actor"] or ADMINISTRATOR)
@@ -45,7 +40,7 @@ def org(context: typer.Context) -> str:
     """Return the organisation that the caller names."""
     named = context.find_root().params["org"]
     if named is None:
-        raise simonides.InvalidInput("org", "name the organisation with --org")
+        raise simonides.InvalidInput("org", "name the organisation")
     return str(named)
 
 
@@ -57,7 +52,19 @@ def given(context: typer.Context) -> dict[str, Any]:
 
 def parsed(param: typer.CallbackParam, value: str | None) -> Any:
     """Return the value of a JSON option."""
+    import json
+
     try:
-        return None if value is None else json_format.loads(value)
+        return None if value is None else json.loads(value)
     except (ValueError, RecursionError) as error:
         raise simonides.InvalidInput(str(param.name), f"is no JSON: {error}") from error
+
+
+def read(context: typer.Context, value: str | None) -> str | None:
+    """Return the value of an argument; ``-`` means what stands on standard input."""
+    if value != "-" or context.resilient_parsing:
+        return value
+    try:
+        return sys.stdin.buffer.read().decode().removesuffix("\n")
+    except UnicodeDecodeError as error:
+        raise typer.BadParameter(f"standard input is not UTF-8: {error}") from error

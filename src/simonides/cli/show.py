@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from typer import TyperException
 
+from simonides.api.verbs import GROUPS, VERBS
 from simonides.core import results
-from simonides.core.errors import SimonidesError
+from simonides.core.errors import (
+    ConfigurationError,
+    InvalidInput,
+    NotFound,
+    OwnerRequired,
+    PolicyInvalid,
+    ScopeDenied,
+    SimonidesError,
+)
 from simonides.core.outcome import Event, Outcome
 from simonides.core.record import Record
 from simonides.govern.rights import Grant
@@ -37,11 +47,20 @@ PARTS = {
 """What the parts of `Hit.why` are called in lines for people; others by their own name."""
 
 
+WRONG_USE = (ConfigurationError, InvalidInput, OwnerRequired, PolicyInvalid, ScopeDenied)
+"""Errors with exit code 2."""
+
+_CALL = re.compile(r"(?:\w+(?:\([^()]*\))?\.)*(?P<name>\w+)\((?P<arguments>[^()]*)\)")
+_NAMED = re.compile(r"\b(\w+)=…")
+_SNAKE = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
+
+
 def show(result: object, *, as_json: bool) -> int:
     """Print what a verb returned, and return its exit code.
 
     Returns:
-        0, or 1 if the write was refused, nothing was found or the check failed.
+        1 if the write was refused, nothing was found or the check failed; else 0, also for an
+        empty list.
     """
     text = json.dumps(_data(result), default=str) if as_json else "\n".join(_lines(result))
     encoding = sys.stdout.encoding or "utf-8"  # a terminal may not know every character
@@ -50,17 +69,65 @@ def show(result: object, *, as_json: bool) -> int:
     return int(_failed(result))
 
 
-def show_error(error: TyperException | SimonidesError, *, as_json: bool) -> None:
-    """Print an error to stderr: a line for the message and one for the hint, or JSON."""
+def show_error(error: TyperException | SimonidesError, context: Any, *, as_json: bool) -> int:
+    """Print an error to stderr: a line for the message and one for the hint, or JSON.
+
+    Args:
+        error: The error.
+        context: Of the program; None if its own options are wrong.
+        as_json: Whether JSON is wanted.
+
+    Returns:
+        The exit code: 1 if nothing was found, 2 for wrong use, else 3.
+    """
     if isinstance(error, SimonidesError):
-        code, message, hint, retryable = error.code, str(error), error.hint, error.retryable
+        message, hint = _as_command_line(error, context)
+        code, retryable = error.code, error.retryable
+        status = 2 if isinstance(error, WRONG_USE) else 1 if isinstance(error, NotFound) else 3
     else:
         path = getattr(getattr(error, "ctx", None), "command_path", "simonides")
-        code, message, retryable = "usage", error.format_message(), False
+        code, message, retryable, status = "usage", error.format_message(), False, 2
         hint = f"run: {path} --help"
     told = {"code": code, "message": message, "hint": hint, "retryable": retryable}
     lines = f"error: {_visible(message)}\nhint: {hint}"
     print(json.dumps({"error": told}) if as_json else lines, file=sys.stderr)
+    return status
+
+
+def _as_command_line(error: SimonidesError, context: Any) -> tuple[str, str]:
+    """Return the message and the hint of an error, with options and commands for Python's names.
+
+    ``known_at: …`` becomes ``--known-at: …``, ``(user=…)`` becomes ``(--user)``, and ``list()``
+    becomes the command ``simonides list``.
+    """
+    group, params = "", []
+    if context is not None:
+        group, params = context.meta.get("command", ("", []))
+        params = [*context.command.params, *params]
+    # An argument of the command hides a global option of its name.
+    names = {each.opts[0].lstrip("-").replace("-", "_"): each.opts[0] for each in params}
+    names |= {each.name: each.opts[0] for each in params}
+    if group == "task":
+        names["task"] = "NAME"
+
+    def call(found: re.Match[str]) -> str:
+        name, options = found["name"], _NAMED.findall(found["arguments"])
+        if verbs := [each for each in VERBS if each.name == name]:
+            verb = min(verbs, key=lambda each: each.group != group)
+            return f"`{' '.join(filter(None, ('simonides', verb.group, verb.name)))}`"
+        if options:
+            return " ".join(f"--{option.replace('_', '-')}" for option in options)
+        return f"`simonides {name}`" if name in GROUPS else found[0]
+
+    def translated(text: str) -> str:
+        text = _NAMED.sub(lambda found: f"--{found[1].replace('_', '-')}", _CALL.sub(call, text))
+        return _SNAKE.sub(lambda found: names.get(found[0], found[0]), text)
+
+    message = str(error)
+    field = re.match(r"\w+", message) if isinstance(error, InvalidInput) else None
+    if field is None or field[0] not in names:
+        return translated(message), translated(error.hint)
+    return names[field[0]] + translated(message[field.end() :]), translated(error.hint)
 
 
 def _data(result: Any) -> Any:
@@ -74,7 +141,9 @@ def _data(result: Any) -> Any:
 def _failed(result: Any) -> bool:
     if isinstance(result, Outcome):
         return result.refused
-    return result.get("revoked") is False if isinstance(result, Mapping) else not result
+    if isinstance(result, Mapping):
+        return len(result) == 1 and next(iter(result.values())) is False
+    return not isinstance(result, Sequence) and not result
 
 
 def _lines(result: Any) -> Iterable[str]:

@@ -16,7 +16,8 @@ from typing import Any
 
 from simonides.core.clock import parse_moment, to_datetime
 from simonides.core.errors import InvalidInput, shown
-from simonides.core.record import Importance, Kind, Record, Sensitivity, Source, Status, Trust
+from simonides.core.record import FIELDS as RECORD_FIELDS
+from simonides.core.record import Importance, Record, Sensitivity, Trust, value_type
 from simonides.core.scope import DEFAULT_ORG, parse_scope
 from simonides.core.validation import enum_member, json_text, nearest, text
 
@@ -29,19 +30,12 @@ MAX_DEPTH = 8
 Predicate = Callable[[Record], bool]
 
 _SORTS = {
-    "text": "id root key category content speaker role session message_id origin purpose task"
-    " superseded_by embedder quote",
-    "texts": "tags parents depends_on audience",
-    "number": "version position confidence",
-    "flag": "pinned timeless",
-    "time": "created_at updated_at verified_at valid_from valid_to soft_expires_at hard_expires_at"
-    " known_from",
-    "scope": "scope",
-}
-_ENUMS = (Kind, Status, Importance, Sensitivity, Source, Trust)
+    str: "text", tuple: "texts", int: "number", float: "number", bool: "flag", datetime: "time",
+}  # fmt: skip
+_TYPES = {name: value_type(name) for name in RECORD_FIELDS}
 FIELDS: Mapping[str, str | type[StrEnum]] = {
-    **{name: sort for sort, names in _SORTS.items() for name in names.split()},
-    **{kind.__name__.lower(): kind for kind in _ENUMS},
+    **{name: _SORTS.get(each, each) for name, each in _TYPES.items() if each is not Mapping},
+    "scope": "scope",
 }
 """Fields of a filter with the sort of their values; besides them, ``metadata.a.b``, of JSON."""
 

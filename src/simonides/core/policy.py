@@ -323,16 +323,34 @@ class Quotas(Section):
     eviction: Eviction = Eviction.VALUE
 
 
+class Composite(Section):
+    """What each signal counts where the setting ``fusion`` is ``weighted``.
+
+    Attributes:
+        vector: Cosine with the question.
+        keyword: Its words, by BM25.
+        recency: It halves every 30 days.
+        importance: .5, .8 or 1.
+    """
+
+    vector: Share = 0.4
+    keyword: Share = 0.3
+    recency: Share = 0.2
+    importance: Share = 0.1
+
+
 class RecallRules(Section):
-    """Preferences in recall.
+    """Preferences in recall, and the weights of its composite mode.
 
     Attributes:
         preference_bonus: Added to the score of a memory with a preference key.
         preference_keys: These keys.
+        weights: Of the composite mode.
     """
 
     preference_bonus: Share = 0.4
     preference_keys: tuple[Name, ...] = ("language", "response_style", "update_channel")
+    weights: Composite = Composite()
 
 
 class Budget(Section):
@@ -357,8 +375,12 @@ class DigestRules(Section):
         manner: For how to speak: one line for each key.
         rules: For standing rules, newest first.
         pinned: For what is pinned.
+        facts: For facts with one of ``fact_keys`` and memories with one of ``tags``, newest first.
+        fact_keys: Keys whose facts stand in every prompt.
+        tags: Tags whose memories stand in every prompt.
         chars: Most characters of what bears on the question.
         lines: Most memories that bear on the question; what changes one of them comes besides.
+        kinds: Further budgets of these, by kind; ``turn`` is what was said.
         least: Relevance of the best memory below which none is shown.
         possible: Relevance from which a memory is shown. Digests of a reader move it by what
             answers use, between .02 and .3.
@@ -376,7 +398,33 @@ class DigestRules(Section):
     manner: Budget = Budget(items=16, chars=2_400)
     rules: Budget = Budget(items=12, chars=4_000)
     pinned: Budget = Budget(items=6, chars=2_000)
+    facts: Budget = Budget(items=6, chars=800)
+    fact_keys: tuple[Name, ...] = ()
+    tags: tuple[Name, ...] = ()
+    kinds: Mapping[Literal["semantic", "episodic", "procedural", "turn"], Budget] = Field(
+        default={}
+    )
     chars: Chars = 2_400
+
+
+class TaskRules(Section):
+    """What the prompt of a task shows.
+
+    Attributes:
+        push_items: Most memories that bear on goal and step.
+        push_tokens: Most tokens of these.
+        push_from: Relevance from which one is shown.
+        observations: Most observations; the oldest that is not critical gives way.
+        observation_chars: Characters of one.
+        scratchpad_chars: Most characters of notes; the oldest give way.
+    """
+
+    push_items: Few = 5
+    push_tokens: Chars = 2_000
+    push_from: Share = 0.2
+    observations: Few = 5
+    observation_chars: Chars = 200
+    scratchpad_chars: Chars = 500
 
 
 class Hygiene(Section):
@@ -453,6 +501,7 @@ class Policy(Section):
     recall: RecallRules = RecallRules()
     hygiene: Hygiene = Hygiene()
     digest: DigestRules = DigestRules()
+    task: TaskRules = TaskRules()
     extract: Extraction = Extraction()
     agent: AgentBudgets = AgentBudgets()
 

@@ -1,11 +1,14 @@
 """Reads policy files: YAML or JSON, checked against the schema, errors with their line.
 
-A file holds sections of `Policy` that differ from the built-in ones, and under ``orgs`` sections
-that differ further for one organisation:
+A file holds sections of `Policy` that differ from the built-in ones. Under ``orgs`` stand sections
+that differ further for one organisation, and under ``agents``, of all or of one organisation, those
+that differ for one agent:
 
 ```yaml
 version: "2026-11"
 quotas: {memories: 5000}
+agents:
+  support-bot: {digest: {lines: 3}}
 orgs:
   acme: {denied_keys: [declared_tier]}
 ```
@@ -36,9 +39,12 @@ CHECK_EVERY_MS = 1_000
 
 Lines = dict[tuple[str, ...], int]
 
+Found = dict[tuple[str | None, str | None], Policy]
+"""Policies by organisation and agent; None stands for any other."""
+
 
 class Policies:
-    """The policies in force, by organisation; a changed file is read again within a second.
+    """The policies in force; a changed file is read again within a second.
 
     Thread-safe. A broken change of the file raises until it is mended; the rules never go back
     silently.
@@ -58,22 +64,22 @@ class Policies:
         self.after_fork()
         self._stamp: tuple[int, int] | None = None
         self._checked_at = -CHECK_EVERY_MS
-        self._policies: dict[str | None, Policy] = {None: BUILT_IN}
+        self._policies: Found = {(None, None): BUILT_IN}
         self.for_org(None)
 
     def after_fork(self) -> None:
         """Make the lock anew; the old one may be held for ever."""
         self._lock = threading.Lock()
 
-    def for_org(self, org: str | None) -> Policy:
-        """Return the policy of an organisation; None means the one of no organisation.
+    def for_org(self, org: str | None, agent: str | None = None) -> Policy:
+        """Return the policy of an organisation, and of an agent in it; None means any.
 
         Raises:
             PolicyInvalid: If the file was changed and does not follow the schema now.
         """
         if self._path is not None:
             self._reload(self._path)
-        return self._policies.get(org, self._policies[None])
+        return policy_in(self._policies, org, agent)
 
     def _reload(self, path: Path) -> None:
         now = self._clock.now_ms()
@@ -91,8 +97,14 @@ class Policies:
             self._checked_at = now
 
 
-def load(path: Path) -> dict[str | None, Policy]:
-    """Return the policies of a file, by organisation; None has the general one.
+def policy_in(found: Found, org: str | None, agent: str | None) -> Policy:
+    """Return the policy of an organisation and agent; of one that is not named, the general one."""
+    org = org if (org, None) in found else None
+    return found[org, agent if (org, agent) in found else None]
+
+
+def load(path: Path) -> Found:
+    """Return the policies of a file.
 
     Raises:
         PolicyInvalid: With the line, and the nearest right name of an unknown one.
@@ -104,7 +116,7 @@ def load(path: Path) -> dict[str | None, Policy]:
     return parse(str(path), raw)
 
 
-def parse(source: str, raw: bytes) -> dict[str | None, Policy]:
+def parse(source: str, raw: bytes) -> Found:
     """Return the policies of a file's bytes, as `load` does."""
     if len(raw) > MAX_BYTES:
         raise PolicyInvalid(source, 0, f"has {len(raw):,} bytes; the limit is {MAX_BYTES:,}")
@@ -114,16 +126,37 @@ def parse(source: str, raw: bytes) -> dict[str | None, Policy]:
         line = raw[: error.start].count(b"\n") + 1
         raise PolicyInvalid(source, line, "is not UTF-8 text") from error
     data, lines = _read(source, text)
-    orgs = data.pop("orgs", {})
-    if not isinstance(orgs, dict):
-        raise PolicyInvalid(source, lines[("orgs",)], "orgs: must map ids to sections")
+    orgs, agents = (_named(source, data, lines, name) for name in ("orgs", "agents"))
     general = _policy(source, BUILT_IN, data, lines, ())
-    found: dict[str | None, Policy] = {None: general}
-    for org, sections in orgs.items():
-        if not isinstance(sections, dict):
-            raise PolicyInvalid(source, lines[("orgs", org)], f"orgs.{org}: must hold sections")
-        found[org] = _policy(source, general, sections, lines, ("orgs", org))
+    found: Found = {}
+    every: list[tuple[str | None, dict[str, Any]]] = [(None, {}), *orgs.items()]
+    for org, sections in every:
+        at = () if org is None else ("orgs", org)
+        own = _named(source, sections, lines, "agents", at)
+        policy = _policy(source, general, sections, lines, at)
+        found[org, None] = policy
+        for agent in {**agents, **own}:
+            base = _policy(source, policy, agents.get(agent, {}), lines, ("agents", agent))
+            of_org = (*at, "agents", agent)
+            found[org, agent] = _policy(source, base, own.get(agent, {}), lines, of_org)
     return found
+
+
+def _named(
+    source: str, data: dict[str, Any], lines: Lines, name: str, at: tuple[str, ...] = ()
+) -> dict[str, dict[str, Any]]:
+    """Take the sections by organisation or agent out of a file's data.
+
+    Raises:
+        PolicyInvalid: If they are not sections under ids.
+    """
+    named = data.pop(name, {})
+    wrong = [(*at, name)]
+    if isinstance(named, dict):
+        wrong = [(*at, name, id) for id, own in named.items() if not isinstance(own, dict)]
+    for path in wrong:
+        raise PolicyInvalid(source, lines[path], f"{'.'.join(path)}: must hold sections")
+    return dict(named)
 
 
 def _policy(

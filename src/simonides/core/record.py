@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY
+from dataclasses import dataclass as stdlib_dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import wraps
 from operator import attrgetter
-from typing import Annotated, Any, ClassVar, NamedTuple
+from types import NoneType, UnionType
+from typing import Annotated, Any, ClassVar, NamedTuple, Union, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -67,19 +69,16 @@ class Kind(StrEnum):
 class Status(StrEnum):
     """Status of a version in its life cycle.
 
-    ``active``, ``review`` and ``stale`` are recalled. ``held`` waits for the end of its session.
-    ``superseded`` was replaced by a newer version, ``archived`` is a rule beyond the cap,
-    ``evicted`` gave way to a quota or to age, ``tombstoned`` was deleted by the user.
+    ``active``, ``review`` and ``stale`` are recalled. ``superseded`` was replaced by a newer
+    version, ``archived`` is a rule beyond the cap, ``evicted`` gave way to a quota or to age.
     """
 
     ACTIVE = "active"
-    HELD = "held"
     REVIEW = "review"
     SUPERSEDED = "superseded"
     ARCHIVED = "archived"
     STALE = "stale"
     EVICTED = "evicted"
-    TOMBSTONED = "tombstoned"
 
 
 class Importance(StrEnum):
@@ -224,20 +223,74 @@ Parts = Annotated[Name, Field(max_length=1_000)]
 Line = Annotated[Name, BeforeValidator(_in_one_line)]
 
 
+class Column(NamedTuple):
+    """How a field of a memory lies in a row, and what becomes of its value.
+
+    Every field is declared once with its column: in `Fields`, if a caller gives it and reads it
+    back as it is; else in `Record`, `SPLIT` or `INTERNAL`. Statements, filters and what the index
+    reads follow from that, and so does what a new memory keeps.
+
+    Attributes:
+        indexed: Whether the index in memory reads it.
+        kept: The verbs whose new memory keeps the value of the old one, where a draft has it.
+        name: The name of the column, where it is not the field's.
+    """
+
+    indexed: bool = False
+    kept: str = "correct promote"
+    name: str = ""
+
+
+Stored, Indexed = Column(), Column(indexed=True)
+
+
+@stdlib_dataclass(frozen=True, kw_only=True)
+class Fields:
+    """What a caller gives and reads back as it is.
+
+    Attributes:
+        key: Name of the fact within the scope; a later statement under it replaces this one.
+        tags: Free words; sorted, without repetition.
+        quote: Evidence, verbatim.
+        speaker: The name of the person who said it.
+        role: Whose turn it is, for example ``user`` or ``assistant``.
+        session: Conversation; a draft without one takes the principal's.
+        position: Place in the session, from 0. With ``session`` it makes a verbatim turn.
+        message_id: The caller's id of the message.
+        audience: Agents that may see it; None means every reader of the scope.
+        purpose: What it was given for; a draft without one takes the principal's.
+        parents: Ids of the memories that it was derived from.
+        depends_on: Files, commits, URLs or memories that it rests on.
+        origin: URL of a page, name of a document or tool, or id of the promoted memory.
+    """
+
+    key: Annotated[Name | None, Indexed] = None
+    tags: Annotated[Names, Indexed] = ()
+    quote: Annotated[Text | None, Column(kept="")] = None
+    speaker: Annotated[Name | None, Indexed] = None
+    role: Annotated[Name | None, Indexed] = None
+    session: Annotated[Name | None, Field(max_length=512), Indexed] = None
+    position: Annotated[int | None, Field(ge=0, lt=2**53), Strict(), Indexed] = None
+    message_id: Annotated[Name | None, Stored] = None
+    audience: Annotated[Ids | None, Indexed] = None
+    purpose: Annotated[IdName | None, Indexed] = None
+    parents: Annotated[Names, Column(kept="correct")] = ()
+    depends_on: Annotated[Names, Stored] = ()
+    origin: Annotated[Line | None, Column(kept="correct")] = None
+
+
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
-class Draft:
+class Draft(Fields):
     """A caller's request to remember a text; every other field has a default.
 
     Attributes:
         content: The text, at most 64 KiB.
-        key: Name of the fact within the scope; a later statement under it replaces this one.
         category: One of the policy's categories; None lets the policy choose by kind.
         kind: ``semantic``, ``episodic`` or ``procedural``.
         source: Where it comes from; a caller's default is ``user_stated``.
         confidence: 0 to 1; None takes the source's default.
         importance: ``normal``, ``high`` or ``critical``.
         sensitivity: ``public``, ``private`` or ``sensitive``.
-        tags: Free words.
         metadata: JSON-ready, at most 16 KiB.
         scope: None for the principal's own scope; ``"org"``, ``"global"`` or a path otherwise.
         at: When it was said or happened, in its zone; without one, in the machine's. The time of
@@ -247,19 +300,9 @@ class Draft:
         ttl_days: Days until it is never returned again; None takes the category's.
         pinned: A full quota evicts it after all unpinned memories.
         timeless: It is never stale. The category's expiry still applies.
-        quote: Evidence, verbatim.
         idempotency_key: Two writes with one key write once; the second returns the first outcome.
-        speaker: The name of the person who said it.
-        role: Whose turn it is, for example ``user`` or ``assistant``.
-        session: Conversation; None takes the principal's.
-        position: Place in the session, from 0. With ``session`` it makes a verbatim turn.
-        message_id: The caller's id of the message.
         triple: Subject, predicate and object of the fact.
-        audience: Agents that may see it; None means every reader of the scope.
-        purpose: What it was given for; None takes the principal's.
-        parents: Ids of the memories that it was derived from.
-        depends_on: Files, commits, URLs or memories that it rests on.
-        origin: URL of a page, or name of a document or tool, in one line.
+        Further fields are those of `Fields`.
 
     Raises:
         InvalidInput: If a field is unknown or its value is not storable; it names the field.
@@ -267,14 +310,12 @@ class Draft:
 
     content: Annotated[Text, Strict(), Field(min_length=1)]
     _: KW_ONLY
-    key: Name | None = None
     category: Name | None = None
     kind: KindName = Kind.SEMANTIC
     source: SourceName = Source.USER_STATED
     confidence: Share | None = None
     importance: ImportanceName = Importance.NORMAL
     sensitivity: SensitivityName = Sensitivity.PRIVATE
-    tags: Names = ()
     metadata: Mapping[str, Any] | None = None
     scope: Name | None = None
     at: Moments = None
@@ -283,19 +324,8 @@ class Draft:
     ttl_days: Days | None = None
     pinned: Flag = False
     timeless: Flag = False
-    quote: Text | None = None
     idempotency_key: Name | None = None
-    speaker: Name | None = None
-    role: Name | None = None
-    session: Annotated[Name, Field(max_length=512)] | None = None
-    position: Annotated[int, Strict(), Field(ge=0, lt=2**53)] | None = None
-    message_id: Name | None = None
     triple: tuple[Parts, Parts, Parts] | None = None
-    audience: Ids | None = None
-    purpose: IdName | None = None
-    parents: Names = ()
-    depends_on: Names = ()
-    origin: Annotated[Line, Field(max_length=2_048)] | None = None
 
 
 DRAFT_FIELDS = tuple(Draft.__dataclass_fields__)
@@ -363,7 +393,7 @@ class Value(BaseModel):
         return {**fields(self), **{p.split(".")[0]: attrgetter(p)(self) for p in paths}}
 
 
-class Record(Value):
+class Record(Value, Fields):  # type: ignore[misc]  # frozen by its configuration
     """One stored version of a memory.
 
     Attributes:
@@ -374,28 +404,15 @@ class Record(Value):
         task: The task that it belongs to, or None.
         kind: Cognitive layer.
         category: One of the policy's categories.
-        key: Name of the fact within its scope, or None for free text.
         content: The text.
         hash: SHA-256 of the normalised text, hexadecimal.
         triple: Subject, predicate, object, where known.
-        quote: Evidence, verbatim.
-        origin: URL of a page, name of a document or tool, or id of the promoted memory.
-        depends_on: Files, commits, URLs or memories that it rests on.
-        speaker: The name of the person who said it.
-        role: Whose turn it is.
-        session: Conversation that it comes from.
-        position: Place of a verbatim turn in its session.
-        message_id: The caller's id of the message.
         source: Where it comes from.
         trust: Label of the trust lattice.
-        audience: Agents that may see it; None means every reader of the scope.
         confidence: 0 to 1.
         importance: ``normal``, ``high`` or ``critical``.
         sensitivity: ``public``, ``private`` or ``sensitive``.
-        purpose: What it was given for.
-        tags: Sorted, without repetition.
         metadata: JSON-ready.
-        parents: Ids of the memories that it was derived from.
         pinned: A full quota evicts it after all unpinned memories.
         timeless: It is never stale.
         status: Status in its life cycle.
@@ -413,55 +430,43 @@ class Record(Value):
         embedder: Id of the embedder of its vector, or None.
         last_accessed_at: When it was last recalled, to the last flush of the journal.
         access_count: How often it was recalled so far.
+        Further fields are those of `Fields`.
     """
 
     model_config = ConfigDict(extra="forbid")
     _TOLD = ("scope.path",)
 
-    id: Id
-    root: Id
-    version: int
-    owner: str
-    task: str | None = None
-    kind: Kind
-    category: str
-    key: str | None = None
-    content: str
-    hash: str
+    id: Annotated[Id, Indexed]
+    root: Annotated[Id, Stored]
+    version: Annotated[int, Stored]
+    owner: Annotated[str, Stored]
+    task: Annotated[str | None, Indexed] = None
+    kind: Annotated[Kind, Indexed]
+    category: Annotated[str, Indexed]
+    content: Annotated[str, Column(kept="promote")]
+    hash: Annotated[str, Stored]
     triple: Triple | None = None
-    quote: str | None = None
-    origin: str | None = None
-    depends_on: tuple[str, ...] = ()
-    speaker: str | None = None
-    role: str | None = None
-    session: str | None = None
-    position: int | None = None
-    message_id: str | None = None
-    source: Source
-    trust: Trust
-    audience: Audience = None
-    confidence: float
-    importance: Importance
-    sensitivity: Sensitivity
-    purpose: str | None = None
-    tags: tuple[str, ...] = ()
-    metadata: Mapping[str, Any] = Field(default_factory=dict)
-    parents: tuple[str, ...] = ()
-    pinned: bool = False
-    timeless: bool = False
-    status: Status = Status.ACTIVE
-    created_at: datetime
-    updated_at: datetime
-    verified_at: datetime | None = None
-    said_at: datetime
-    valid_from: datetime | None = None
-    valid_to: datetime | None = None
-    known_from: datetime
-    known_to: datetime | None = None
-    superseded_by: Id | None = None
-    soft_expires_at: datetime | None = None
-    hard_expires_at: datetime | None = None
-    embedder: str | None = None
+    source: Annotated[Source, Column(indexed=True, kept="promote")]
+    trust: Annotated[Trust, Stored]
+    confidence: Annotated[float, Column(indexed=True, kept="promote")]
+    importance: Annotated[Importance, Indexed]
+    sensitivity: Annotated[Sensitivity, Stored]
+    metadata: Annotated[Mapping[str, Any], Stored] = Field(default_factory=dict)
+    pinned: Annotated[bool, Indexed] = False
+    timeless: Annotated[bool, Stored] = False
+    status: Annotated[Status, Indexed] = Status.ACTIVE
+    created_at: Annotated[datetime, Indexed]
+    updated_at: Annotated[datetime, Indexed]
+    verified_at: Annotated[datetime | None, Stored] = None
+    said_at: Annotated[datetime, Indexed]
+    valid_from: Annotated[datetime | None, Column(kept="promote")] = None
+    valid_to: Annotated[datetime | None, Indexed] = None
+    known_from: Annotated[datetime, Stored]
+    known_to: Annotated[datetime | None, Indexed] = None
+    superseded_by: Annotated[Id | None, Column(name="ended_by")] = None
+    soft_expires_at: Annotated[datetime | None, Indexed] = None
+    hard_expires_at: Annotated[datetime | None, Indexed] = None
+    embedder: Annotated[str | None, Indexed] = None
     last_accessed_at: datetime | None = None
     access_count: int = 0
 
@@ -519,6 +524,36 @@ class Record(Value):
         return f"<Record {self.id} {self.category} {named}{cut!r} {self.status.value}>"
 
     __str__ = __repr__
+
+
+SPLIT = {
+    "subject": Stored, "predicate": Stored, "object": Stored, "ended": Stored,
+    "utc_offset": Indexed,
+}  # fmt: skip
+"""Columns of which a field of the record is made: its triple, its status, its times."""
+
+INTERNAL = {
+    "ttl": Stored, "terms": Indexed, "marks": Indexed, "fingerprint": Indexed, "vector": Indexed,
+    "scale": Indexed, "token_ids": Indexed, "salt": Stored,
+}  # fmt: skip
+"""Columns of which a record shows nothing."""
+
+FIELDS: Mapping[str, Column] = {
+    name: column
+    for name, field in Record.model_fields.items()
+    for column in field.metadata
+    if isinstance(column, Column)
+}
+"""The fields of a record that have a column of their own."""
+
+
+def value_type(field: str) -> type:
+    """Return the type of a record's field, without None: ``tuple`` for a list of texts."""
+    found: Any = Record.model_fields[field].annotation
+    while (origin := get_origin(found)) in (Union, UnionType, Annotated):
+        found = next(each for each in get_args(found) if each is not NoneType)
+    kind: type = origin or found
+    return kind
 
 
 FULL_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")

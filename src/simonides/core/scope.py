@@ -277,7 +277,7 @@ def principal_of(
         home = Scope(org, checked_id("user", user), task)
         session = None if session is None else checked_session(session)
     elif session is None:
-        raise OwnerRequired("name a user (user=…, --user) or a session (session=…, --session)")
+        raise OwnerRequired("name a user (user=…) or a session (session=…)")
     else:
         home = Scope(org, None, task, checked_id("session", session))
     return Principal(home, session, agent, purpose, actor)
@@ -291,7 +291,7 @@ def in_session(who: Principal, name: str | None) -> Principal:
         InvalidInput: If none is named, or the principal is known by another session alone.
     """
     if name is None and who.session is None:
-        raise InvalidInput("session", "name the conversation: memory.session('thread-7')")
+        raise InvalidInput("session", "name the conversation, such as thread-7")
     if name is None or name == who.session:
         return who
     if who.home.session is not None:

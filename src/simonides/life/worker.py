@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections import Counter, OrderedDict
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from simonides.core.scope import Principal
+from simonides.core.engine import Engine
+from simonides.core.scope import Principal
+from simonides.life.jobs import JOBS, attempt, run_due
 
 TICK_S = 15.0
 """How often the thread looks for work that time has made due; chosen."""
@@ -23,19 +24,17 @@ chosen: it does not compete with a program that sends one request after the othe
 CLOSE_WAIT_S = 10.0
 """How long closing waits for a job that runs; chosen."""
 
-Job = Callable[[], object]
+Task = Callable[[], object]
 
 
 class Worker:
-    """Runs jobs one after the other. Thread-safe.
+    """Runs jobs one after the other; the failure of one is logged. Thread-safe.
 
     The thread begins with the first job. A store with a clock of its caller's has none: there, jobs
     run in `flush`.
 
     Attributes:
-        due: Does some of what time has made due; returns whether more may be.
-        looks: Looks again at a held text, by principal, id of the entry, and text.
-        embeds: Gives an owner's memories the vectors that they lack.
+        engine: The store; set once, when both are made.
         at_close: What closing does, by name.
         begun: The latest conversations that this program began, by owner and name: the principal
             of each.
@@ -48,11 +47,9 @@ class Worker:
             timed: Whether a thread runs the jobs.
         """
         self._timed = timed
-        self.due: Callable[[], bool] | None = None
-        self.embeds: Callable[[str], object] | None = None
-        self.looks: Callable[[Principal, str, str], object] | None = None
+        self.engine: Engine
         self.begun: OrderedDict[tuple[str, str], Principal]
-        self.at_close: dict[str, Job]
+        self.at_close: dict[str, Task]
         self.after_fork()
 
     def after_fork(self) -> None:
@@ -61,14 +58,18 @@ class Worker:
         self._lock, self._wakes = threading.RLock(), threading.Event()
         self._works = threading.RLock()
         self._ended = threading.Condition(self._lock)
-        self._jobs: dict[str, tuple[Job, bool]] = {}
+        self._jobs: dict[str, tuple[Task, bool]] = {}
         self._running: str | None = None
         self._hurries = False
         self.begun, self.at_close = OrderedDict(), {}
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def submit(self, name: str, job: Job, *, at_close: bool = False) -> None:
+    def ask(self, job: str, owner: str, argument: Any = None) -> None:
+        """Let a job of `JOBS` be run soon by this process."""
+        self.submit(f"{job} {owner} {argument}", partial(JOBS[job], self.engine, owner, argument))
+
+    def submit(self, name: str, job: Task, *, at_close: bool = False) -> None:
         """Let a job be run soon; one of the same name that waits already is replaced.
 
         Args:
@@ -101,38 +102,32 @@ class Worker:
         self.flush()
         return is_done()
 
-    def embed(self, owners: Iterable[str]) -> None:
-        """Let the memories of owners get the vectors that they lack."""
-        for owner in owners:
-            if self.embeds is not None:
-                self.submit(f"embed {owner}", partial(self.embeds, owner))
-
-    def look(self, who: Principal, id: str, said: str) -> None:
-        """Let a held text be looked at again."""
-        if self.looks is not None:
-            self.submit(f"look {id}", partial(self.looks, who, id, said))
-
     def begin(self) -> None:
         """Begin to look for work that time makes due."""
         with self._lock:
-            if self._timed and not self._closed and self._thread is None:
+            is_alive = self._thread is not None and self._thread.is_alive()
+            if self._timed and not self._closed and not is_alive:
                 self._thread = threading.Thread(
                     target=self._run, name="simonides-worker", daemon=True
                 )
                 self._thread.start()
 
-    def flush(self) -> None:
-        """Run all jobs that wait, and what is due, in this thread."""
+    def flush(self) -> Counter[str]:
+        """Run all jobs that wait, and what is due, in this thread; return `run_due`'s counts."""
         with self._works:
-            while not self._closed and (job := self._next()) is not None:
+            while not self._closed and (found := self._next()) is not None:
+                name, job = found
                 try:
-                    job()
+                    attempt(" ".join(name.split(" ")[:2]), job)  # the rest may be content
                 finally:
                     with self._lock:
                         self._running = None
                         self._ended.notify_all()
-            while self.due is not None and self.due() and not self._closed:
-                pass
+            return run_due(self.engine, lambda: not self._closed)
+
+    def stop(self) -> None:
+        """Begin no other job that is due; a signal handler may call it."""
+        self._closed = True
 
     def close(self) -> None:
         """End the thread, and run the jobs that no other process would find."""
@@ -147,10 +142,10 @@ class Worker:
         for job in list(self.at_close.values()):
             job()
 
-    def _next(self) -> Job | None:
+    def _next(self) -> tuple[str, Task] | None:
         with self._lock:
             self._running = name = next(iter(self._jobs), None)
-            return None if name is None else self._jobs.pop(name)[0]
+            return None if name is None else (name, self._jobs.pop(name)[0])
 
     def _run(self) -> None:
         while self._rests():

@@ -1,4 +1,4 @@
-"""What stands in every prompt, whatever it asks: dangers, prohibitions, manner, rules, pins."""
+"""What stands in every prompt: dangers, prohibitions, manner, rules, pins, chosen facts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simonides.core.scope import Principal
 from simonides.prompt.lines import LINE_CHARS, Part, item_of
 from simonides.recall.recall import standing, status
 
-PINNED = "pinned"
+PINNED, FACTS = "pinned", "facts"
 EVERYTHING = Budget(items=1_000, chars=1_000_000)
 
 
@@ -21,7 +21,7 @@ def core_block(records: Sequence[Record], policy: Policy, *, is_whole: bool = Fa
     """Return what stands in every prompt: only what the user or the system says.
 
     Dangers come first, then prohibitions: they share a budget, and the oldest prohibitions give
-    way first. How to speak, standing rules and pins have budgets of their own.
+    way first. How to speak, standing rules, pins and the policy's facts have budgets of their own.
 
     Args:
         records: What stands, nearest owner first, oldest first.
@@ -29,14 +29,14 @@ def core_block(records: Sequence[Record], policy: Policy, *, is_whole: bool = Fa
         is_whole: Whether everything is shown, whatever its length.
     """
     rules = policy.digest
-    groups: dict[str, list[Record]] = {name: [] for name in (*Rank, PINNED)}
+    groups: dict[str, list[Record]] = {name: [] for name in (*Rank, PINNED, FACTS)}
     for each in reversed(records):
         if each.trust in (Trust.USER, Trust.SYSTEM) and each.sensitivity in rules.sensitivities:
             groups[_group(each, policy)].append(each)
     groups[Rank.MANNER].sort(key=_place)
     budgets = {
         Rank.DANGER: rules.hard, Rank.PROHIBITION: rules.hard, Rank.MANNER: rules.manner,
-        Rank.RULE: rules.rules, PINNED: rules.pinned,
+        Rank.RULE: rules.rules, PINNED: rules.pinned, FACTS: rules.facts,
     }  # fmt: skip
     items: list[DigestItem] = []
     hidden: dict[str, int] = {}
@@ -55,7 +55,7 @@ def core_block(records: Sequence[Record], policy: Policy, *, is_whole: bool = Fa
 
 def status_of(engine: Engine, who: Principal) -> dict[str, Any]:
     """Return counts, what the store runs on, and what the core block has no room for."""
-    policy = engine.policies.for_org(who.home.org)
+    policy = engine.policies.for_org(who.home.org, who.agent)
     return {**status(engine, who), "hidden": core_block(standing(engine, who), policy).hidden}
 
 
@@ -70,7 +70,10 @@ def _group(record: Record, policy: Policy) -> str:
         return Rank.PROHIBITION
     if rank is Rank.NONE and record.key in MANNERS:
         return Rank.MANNER
-    return rank if rank is not Rank.NONE else PINNED
+    is_fact = record.key in policy.digest.fact_keys or set(record.tags) & {*policy.digest.tags}
+    if rank is Rank.NONE:
+        return FACTS if is_fact and not record.pinned else PINNED
+    return rank
 
 
 def _place(record: Record) -> int:

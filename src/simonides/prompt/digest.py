@@ -71,7 +71,7 @@ def digest(
         ScopeDenied: If a scope may not be read.
         StoreError: If the store cannot be read.
     """
-    policy = engine.policies.for_org(who.home.org)
+    policy = engine.policies.for_org(who.home.org, who.agent)
     rules = policy.digest
     given = {"max_items": max_items, "max_chars": max_chars, "max_tokens": max_tokens}
     for name, value in given.items():
@@ -137,7 +137,7 @@ def profile(engine: Engine, who: Principal, *, receipt: bool = True) -> Digest:
     Raises:
         StoreError: If the store cannot be read.
     """
-    policy = engine.policies.for_org(who.home.org)
+    policy = engine.policies.for_org(who.home.org, who.agent)
     with engine.db.read(*(each.owner for each in ask_of(engine, who, "").reach)) as connection:
         block = core_block(standing(engine, who, None, connection), policy, is_whole=True)
     named = [

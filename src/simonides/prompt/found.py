@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from simonides.capture.clauses import clauses_of
 from simonides.capture.slots import is_for_now, was_for_then
-from simonides.core.policy import DigestRules
+from simonides.core.policy import Budget, DigestRules
 from simonides.core.record import REFUSED, SUMMARY, TURN, Record, Trust
 from simonides.core.results import DigestItem, Hit
 from simonides.core.scope import Principal
@@ -79,12 +79,16 @@ def found_part(
     over = {hit.id for hit in ordered if _is_over(hit, who)}
     room = max(rules.chars // max(len(ordered), 1) - OVERHEAD, SHORT)
     items: list[DigestItem] = []
+    of_kind: dict[str, list[DigestItem]] = {}
     for run in _runs(ordered, {*changes.ended, *over}):
         spans = changes.ended.get(run[0].id, ())
         whole = run[0].id in over or bool(spans and is_whole(run[0].record, spans))
         item = _item(run, min(room, LINE_CHARS), () if whole else spans, rules, is_over=whole)
-        if _fits([*items, item], rules, limits):
+        own = of_kind.setdefault(_kind(run[0].record), [])
+        budget = rules.kinds.get(_kind(run[0].record))
+        if _fits([*items, item], rules, limits) and _is_within([*own, item], budget):
             items.append(item)
+            own.append(item)
         else:
             left += [(id, "budget") for id in item.ids]
     return Part(items, [hit.record for hit in ordered], left)
@@ -143,6 +147,17 @@ def _fits(items: Sequence[DigestItem], rules: DigestRules, limits: Limits) -> bo
     if limits.tokens is not None and limits.count("\n".join(lines)) > limits.tokens:
         return False
     return sum(map(len, lines)) <= (rules.chars if limits.chars is None else limits.chars)
+
+
+def _kind(record: Record) -> Literal["semantic", "episodic", "procedural", "turn"]:
+    return "turn" if record.category == TURN else record.kind.value
+
+
+def _is_within(items: Sequence[DigestItem], budget: Budget | None) -> bool:
+    if budget is None:
+        return True
+    count, chars = sum(len(item.ids) for item in items), sum(len(item.line) for item in items)
+    return count <= budget.items and chars <= budget.chars
 
 
 def _says(record: Record) -> set[bytes]:

@@ -103,6 +103,7 @@ _KINDS = {
     "danger": ("danger", "dangers"), "prohibition": ("prohibition", "prohibitions"),
     "manner": ("wish how to speak", "wishes how to speak"),
     "rule": ("standing rule", "standing rules"), "pinned": ("pinned memory", "pinned memories"),
+    "facts": ("fact", "facts"),
 }  # fmt: skip
 
 

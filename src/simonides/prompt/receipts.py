@@ -221,7 +221,7 @@ def floor_of(engine: Engine, who: Principal, connection: Connection) -> float:
 
 
 def _floor(engine: Engine, who: Principal, counted: Mapping[str, int]) -> float:
-    begins = engine.policies.for_org(who.home.org).digest.possible
+    begins = engine.policies.for_org(who.home.org, who.agent).digest.possible
     return counted["floor"] / _PARTS if "floor" in counted else begins
 
 

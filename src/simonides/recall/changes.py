@@ -64,7 +64,7 @@ def changes_since(
         connection: A read of the owners of ``ask``.
     """
     owners, now = [reach.owner for reach in ask.reach], engine.clock.now_ms()
-    relevant = engine.policies.for_org(who.home.org).digest.relevant
+    relevant = engine.policies.for_org(who.home.org, who.agent).digest.relevant
     sure = {h.id for h in hits if h.relevance >= relevant and not h.why.get("date")}
     own = [id_bytes(hit.id) for hit in hits if hit.record.owner == who.owner]
     found = endings_of(connection, who.owner, own, FOREVER)

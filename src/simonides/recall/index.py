@@ -60,6 +60,10 @@ def _is_turn(row: MemoryRow) -> bool:
     return bool(row["category"] == TURN and row["position"] is not None)
 
 
+def _tags(cell: str | None) -> tuple[str, ...]:
+    return () if cell is None else tuple(json.loads(cell))
+
+
 def _session(row: MemoryRow) -> str:
     """Return the conversation of a row; a memory that is no turn is a session of its own."""
     return (row["session"] if _is_turn(row) else None) or f"\0{row['id'].hex()}"
@@ -176,6 +180,7 @@ class OwnerIndex:
         latest: Time of the row that was said last, at least.
         refusals: What the owner does not want to have remembered.
         by_key: Ids of the rows of a key.
+        by_tag: Ids of the rows of a tag.
         by_fingerprint: Ids of the rows, other than turns, of a fingerprint.
         sources: Where the rows, other than turns, come from, or came from once.
         holding: How many rows hold each token.
@@ -200,6 +205,7 @@ class OwnerIndex:
         # walk over 8,000 of them stops an event loop for 90 ms.
         self.ids: list[bytes] = []
         self.keys: list[str | None] = []
+        self._tags: list[str | None] = []  # as in their rows
         self._fingerprints: list[bytes] = []
         self._token_ids: list[bytes] = []
         self._waiting: dict[bytes, MemoryRow] = {}
@@ -213,6 +219,7 @@ class OwnerIndex:
         self.sessions: dict[str, int] = {}
         self.row_of: dict[bytes, int] = {}
         self.by_key: dict[str, list[bytes]] = {}
+        self.by_tag: dict[str, list[bytes]] = {}
         self.by_fingerprint: dict[bytes, list[bytes]] = {}
         self.sources: set[str] = set()
         self._turns: dict[tuple[int, int], int] = {}
@@ -261,6 +268,8 @@ class OwnerIndex:
                 self.sources.add(row["source"])
             if row["key"] is not None:
                 self.by_key.setdefault(row["key"], []).append(id)
+            for tag in _tags(row["tags"]):
+                self.by_tag.setdefault(tag, []).append(id)
             self.without_vector += not self._has_vector(row)
             self.latest = max(self.latest, row["said_at"])
         self._waiting |= added
@@ -312,6 +321,7 @@ class OwnerIndex:
         self._turns[session, row["position"] or 0] = place
         self.ids.append(id)
         self.keys.append(key)
+        self._tags.append(row["tags"])
         self._fingerprints.append(row["fingerprint"])
         token_ids = (row["token_ids"] or b"") if self._has_vector(row) else b""
         self._token_ids.append(token_ids)
@@ -375,6 +385,8 @@ class OwnerIndex:
                 del self._turns[turn]
             _unlist(self.by_fingerprint, self._fingerprints[row], id)
             _unlist(self.by_key, self.keys[row], id)
+            for tag in _tags(self._tags[row]):
+                _unlist(self.by_tag, tag, id)
             for name in ("live", "length", "distinct", "scale", "marks", "tokens"):
                 self.column(name)[row] = 0
             self.column("before")[row] = self.column("after")[row] = NONE
@@ -397,6 +409,7 @@ class OwnerIndex:
         kept_rows = np.flatnonzero(live).tolist()
         self.ids = [self.ids[row] for row in kept_rows]
         self.keys = [self.keys[row] for row in kept_rows]
+        self._tags = [self._tags[row] for row in kept_rows]
         self._fingerprints = [self._fingerprints[row] for row in kept_rows]
         self._token_ids = [self._token_ids[row] for row in kept_rows]
         self.row_of = {id: row for row, id in enumerate(self.ids)}
@@ -550,16 +563,10 @@ class OwnerIndex:
         return np.ones(self.size, np.bool_) if allowed.all() else allowed[self.column("readers")]
 
     def in_scope(self, task: str | None, *, turns: bool) -> Bools:
-        """Return which rows are in force in a scope.
-
-        Args:
-            task: The scope's task, or None.
-            turns: Whether turns are meant, or everything else.
-        """
+        """Return which rows are in force in a scope: the turns in it, or everything else."""
         self.settle()
-        found: Bools = self.of_tasks([task]) & self.column("live")
-        found &= self.column("turn") == turns
-        return found
+        is_of_kind = self.column("turn") == turns
+        return self.of_tasks([task]) & self.column("live") & is_of_kind
 
     def of_categories(self, names: Iterable[str]) -> Bools:
         """Return which rows are in force in some categories."""

@@ -51,9 +51,6 @@ DOUBT = 1.0
 STALE_FACTOR = 0.5
 """Factor on the score of stale and softly expired memories."""
 
-WEIGHTED = {"vector": 0.4, "keyword": 0.3, "recency": 0.2, "importance": 0.1}
-"""Weights of the composite; its recency halves every 30 days."""
-
 HALF_LIFE_MS = 30 * 86_400_000
 
 COMPARED = 5
@@ -118,7 +115,8 @@ class Ranking:
         now: int,
         settings: Settings,
         connection: Connection,
-        preferences: RecallRules | None = None,
+        rules: RecallRules,
+        bias: bool = False,
         floor: float = 0.0,
     ) -> None:
         """Rank.
@@ -130,16 +128,18 @@ class Ranking:
             now: Time of the read in milliseconds.
             settings: Name the mode of fusion.
             connection: Reads the token vectors of rows.
-            preferences: The keys of preferences and their bonus, or None.
+            rules: The keys of preferences and their bonus, and the weights of the composite.
+            bias: Whether preferences have their bonus.
             floor: Least relevance; pinned rows and those with the bonus are exempt.
         """
         self.view, self.query = view, query
         preferred = np.zeros(view.size, np.bool_)
-        if preferences is not None:
-            preferred[view.rows_of_keys(preferences.preference_keys)] = True
+        if bias:
+            preferred[view.rows_of_keys(rules.preference_keys)] = True
         if not query.terms:  # no text, or stop words only
             visible = visible & (view.column("pinned") | preferred)
         self._visible, self._settings, self._now = visible, settings, now
+        self._rules = rules
         self._lift: Floats | None = None
         self._matches = match(view, query.terms)
         self._connection = connection
@@ -160,7 +160,7 @@ class Ranking:
         self._top = float(raw[first[0]]) if len(first) else 0.0
         self._odds = float(odds(self._relevance(first)[0])) if len(first) else 0.0
         stale = (view.column("stale") | (view.column("soft") <= now)) & visible
-        self._bonus = (preferences.preference_bonus if preferences else 0.0) * preferred
+        self._bonus = rules.preference_bonus * preferred
         self._factor = np.where(stale, STALE_FACTOR, 1.0)
         # Without either, the order by score is the order by evidence.
         weighted = bool(stale.any() or (preferred & visible).any())
@@ -289,7 +289,8 @@ class Ranking:
 
     def _fused(self) -> dict[str, Floats]:
         """Return what each signal adds to the score in the modes that sources of memory name."""
-        view, settings, weights = self.view, self._settings, WEIGHTED
+        view, settings = self.view, self._settings
+        weights: Mapping[str, float] = self._rules.weights.model_dump()
         words = bm25(view, self._matches)
         found = {
             "vector": np.maximum(self._evidence["whole"], 0.0),

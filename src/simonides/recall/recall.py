@@ -167,7 +167,8 @@ def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Rec
             waiting, hits = _ranking(engine, who, ask, read, connection, now, take)
     if engine.embedder is not None and waiting:
         degraded = [*degraded, "vector_partly"]
-        engine.worker.embed(reach.owner for reach in ask.reach)
+        for reach in ask.reach:
+            engine.worker.ask("embed", reach.owner)
     hits = _in_order(hits)
     if engine.reranker is not None and not ask.is_past:
         hits, failed = _reranked(engine, ask.query, hits)
@@ -185,13 +186,14 @@ def standing(
 ) -> list[Record]:
     """Return what belongs into every prompt, nearest owner first, oldest first."""
     now, ask = engine.clock.now_ms(), ask_of(engine, who, "", scopes=scopes)
-    categories = engine.policies.for_org(who.home.org).categories
-    ranked = [name for name, each in categories.items() if each.stands is not Rank.NONE]
+    policy = engine.policies.for_org(who.home.org, who.agent)
+    ranked = [name for name, each in policy.categories.items() if each.stands is not Rank.NONE]
     owners = [reach.owner for reach in ask.reach]
 
     def chosen(view: View) -> list[tuple[str, bytes]]:
         stands = view.column("pinned") | (view.column("importance") >= Importance.CRITICAL.weight)
-        stands[view.rows_of_keys(MANNERS)] = True
+        stands[view.rows_of_keys((*MANNERS, *policy.digest.fact_keys))] = True
+        stands[view.rows_of_tags(policy.digest.tags)] = True
         for part, first in zip(view.parts, view.offsets, strict=True):
             stands[first : first + part.size] |= part.of_categories(ranked)
         rows = np.flatnonzero(visible(view, who, ask, now) & stands & ~view.column("turn"))
@@ -314,12 +316,12 @@ def _ranking(
 ) -> T:
     """Rank what a reader may see, and return ``use`` of it; the indexes are locked meanwhile."""
     owners = [reach.owner for reach in ask.reach]
-    preferences = engine.policies.for_org(who.home.org).recall if ask.bias else None
+    rules = engine.policies.for_org(who.home.org, who.agent).recall
 
     def ranked(view: View) -> T:
         return use(Ranking(
             view, query, visible(view, who, ask, now), now=now, settings=engine.settings,
-            connection=connection, preferences=preferences, floor=ask.floor,
+            connection=connection, rules=rules, bias=ask.bias, floor=ask.floor,
         ))  # fmt: skip
 
     if ask.is_past:
@@ -481,6 +483,6 @@ def status(engine: Engine, who: Principal) -> dict[str, Any]:
         "runtime": getattr(engine.embedder, "runtime", None),
         "without_vector": 0 if engine.embedder is None else waiting,
         "reranker": None if engine.reranker is None else type(engine.reranker).__name__,
-        "policy": engine.policies.for_org(who.home.org).version,
+        "policy": engine.policies.for_org(who.home.org, who.agent).version,
         **({"model": None} if engine.models is None else engine.models.status()),
     }  # fmt: skip

@@ -147,11 +147,20 @@ class View:
 
     def rows_of_keys(self, keys: Iterable[str]) -> list[int]:
         """Return the rows of some keys."""
+        return self._rows_of(keys, [part.by_key for part in self.parts])
+
+    def rows_of_tags(self, tags: Iterable[str]) -> list[int]:
+        """Return the rows of some tags."""
+        return self._rows_of(tags, [part.by_tag for part in self.parts])
+
+    def _rows_of(
+        self, names: Iterable[str], listed: Iterable[Mapping[str, list[bytes]]]
+    ) -> list[int]:
         return [
             part.row_of[id] + offset
-            for part, offset in zip(self.parts, self.offsets, strict=True)
-            for key in keys
-            for id in part.by_key.get(key, ())
+            for part, offset, own in zip(self.parts, self.offsets, listed, strict=True)
+            for name in names
+            for id in own.get(name, ())
         ]
 
     def derived(self, make: Callable[[View], T]) -> T:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 
 from simonides.capture.commands import Kind, Reading
@@ -22,7 +21,6 @@ from simonides.core.scope import Principal
 from simonides.core.validation import enum_member, text
 from simonides.prompt.receipts import echoed
 from simonides.recall.view import Refusal
-from simonides.sessions.end import end_idle
 from simonides.sessions.facts import correct_facts, keep_last
 from simonides.sessions.model import read_by_model
 from simonides.sessions.obey import obey
@@ -33,7 +31,7 @@ from simonides.text.analyse import analyse
 from simonides.text.topics import EVERYTHING, is_session
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import Commit, Hold, Judgement, judge
-from simonides.write.log import end_job, go_on, last_part, next_position
+from simonides.write.log import go_on, last_part, next_position
 from simonides.write.remember import decided, decided_alone, vectors_of
 from simonides.write.turn import owner_turn
 
@@ -118,7 +116,7 @@ def add(
     if batch:
         lines += _stored(engine, who, batch, turns_later=later)
     if later:
-        engine.worker.embed([who.owner])
+        engine.worker.ask("embed", who.owner)
     return AddReport(lines=tuple(lines), **read_by_model(engine, who, wait=wait))
 
 
@@ -216,8 +214,7 @@ def _stored(
         said_at = [each.when or local_time(engine.clock, tx.now) for each in said]
         was = go_on(engine, tx, who, first, position - first, said_at)
     if was.is_over(to_ms(said_at[0]), engine.settings.idle_minutes):
-        job = partial(end_idle, engine, who.owner, was.id)
-        engine.worker.submit(end_job(was.id), job)
+        engine.worker.ask("end", who.owner, was.id.hex())
     return lines
 
 

@@ -17,7 +17,6 @@ from typing import Any
 from simonides.capture.proposals import supported_summary
 from simonides.change.privacy import unrefused
 from simonides.change.review import judge_held
-from simonides.change.undo import finish as finish_undo
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound, StoreError
 from simonides.core.outcome import EventType
@@ -25,7 +24,7 @@ from simonides.core.policy import STANDING
 from simonides.core.record import SUMMARY, Draft, Importance, Source, id_text
 from simonides.core.results import SessionReport
 from simonides.core.scope import Principal
-from simonides.sessions.model import RETRY_MS, read_waiting
+from simonides.sessions.model import read_waiting
 from simonides.sessions.summary import MOST_CHARS, is_substantive, summarised
 from simonides.storage import statements
 from simonides.storage.database import Connection
@@ -67,46 +66,29 @@ def end(engine: Engine, who: Principal) -> SessionReport:
     return report
 
 
-def end_idle(engine: Engine, owner: str, id: bytes) -> None:
-    """End a part of a conversation if its quiet time is over; the worker calls it."""
-    job = {"owner": owner, "job": log.end_job(id)}
+def end_idle(engine: Engine, owner: str, id: str) -> None:
+    """End a part of a conversation if its quiet time is over; a job of the worker."""
+    part_id = bytes.fromhex(id)
+    job = {"owner": owner, "job": log.end_job(part_id)}
     with owner_turn(engine, owner, "session end") as (tx, _):
-        part = log.part_of(tx.connection, owner, id)
+        part = log.part_of(tx.connection, owner, part_id)
         if part is None or part.status == "ended":
-            tx.connection.run(statements.NOT_DUE, job)
             return
-        [due] = tx.connection.one(statements.DUE_AT, job) or [tx.now]
-        if part.status == "open" and due > tx.now:
+        due, tries = tx.connection.one(statements.DUE_AT, job) or (tx.now, 0)
+        if part.status == "open" and not tries and due > tx.now:
             return  # something was added since
         if part.status == "open":
             log.begin_end(engine, tx, part, log.next_position(tx, log.principal_of_part(part)) - 1)
-        # Until the last step it stays due, in case this process dies.
-        tx.connection.run(statements.SET_DUE, {**job, "at": tx.now + RETRY_MS})
     for each in _ending(engine, owner, part.name):
         finish(engine, log.principal_of_part(each), each)
 
 
-def end_due(engine: Engine) -> bool:
-    """End conversations whose quiet time is over, of any owner; return whether there were any."""
-    with engine.db.read() as connection:
-        due = connection.rows(statements.DUE, {"now": engine.clock.now_ms()})
-    for owner, job in due:
-        kind, _, id = job.partition(" ")
-        does = {"end": end_idle, "read": read_idle, queue.UNDO: finish_undo}[kind]
-        does(engine, owner, bytes.fromhex(id))
-    return bool(due)
-
-
-def read_idle(engine: Engine, owner: str, id: bytes) -> None:
-    """Let the model read what waits of a part; the worker calls it."""
-    job, later = {"owner": owner, "job": log.read_job(id)}, engine.clock.now_ms() + RETRY_MS
-    with engine.db.write(owner) as connection:
-        connection.run(statements.SET_DUE, {**job, "at": later})  # in case this process dies
-        part = log.part_of(connection, owner, id)
-    found = None if part is None else read_waiting(engine, log.principal_of_part(part), id)
-    if found is None or not any(each.startswith("model:") for each in found.reasons):
-        with engine.db.write(owner) as connection:
-            connection.run(statements.NOT_DUE_AT, {**job, "at": later})
+def read_idle(engine: Engine, owner: str, id: str) -> None:
+    """Let the model read what waits of a part; a job of the worker."""
+    with engine.db.read(owner) as connection:
+        part = log.part_of(connection, owner, bytes.fromhex(id))
+    if part is not None:
+        read_waiting(engine, log.principal_of_part(part), part.id)
 
 
 def end_begun(engine: Engine) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simonides.capture.commands import Kind, read_clause
@@ -167,7 +166,7 @@ def read_by_model(engine: Engine, who: Principal, *, wait: bool) -> dict[str, An
         turns = _waiting(connection, who, log.part_of(connection, who.owner, part.id) or part)
     chars = sum(len(turn["content"]) for turn in turns)
     if (len(turns) >= WAITING_TURNS or chars >= WAITING_CHARS) and not wait:
-        engine.worker.submit(log.read_job(part.id), partial(read_waiting, engine, who, part.id))
+        engine.worker.ask("read", who.owner, part.id.hex())
     return {**found.reported, "unfinished": len(turns)}
 
 
@@ -239,7 +238,7 @@ def _question(
     before = [_line("-", each) for each in told]
     if sums_up and told:  # of what it has read already, the end of the talk needs the gist
         before = [summarised(told, ())[0]]
-    keys = engine.policies.for_org(who.home.org).proposals.keys
+    keys = engine.policies.for_org(who.home.org, who.agent).proposals.keys
     rows = memories(connection, statements.KNOWN, owner=who.owner, purpose=who.purpose or "")
     known = unrefused(connection, who, rows)
     learned = {each["root"] for each in log.learned_from(connection, who.owner, turns)}
@@ -287,7 +286,7 @@ def _asked(
     Raises:
         ModelFailed: If it gives no usable answer, or the day's limit is reached.
     """
-    extract = engine.policies.for_org(who.home.org).extract
+    extract = engine.policies.for_org(who.home.org, who.agent).extract
     parts = [instructions(sums_up=sums_up), extract.instructions]
     if extract.categories:
         named = {name: list(fields) for name, fields in extract.categories.items()}
@@ -327,7 +326,7 @@ def _stored(
     engine: Engine, who: Principal, part: log.Part, question: Question, answer: Extraction
 ) -> Reading:
     """Check, judge and store what the model proposes, unless another worker was faster."""
-    policy = engine.policies.for_org(who.home.org)
+    policy = engine.policies.for_org(who.home.org, who.agent)
     allowed = policy.proposals.category_of
     turns, known = question.turns, dict(enumerate(question.known))
     said = {place: turn for place, turn in enumerate(turns) if turn["role"] == "user"}

@@ -36,7 +36,7 @@ def note(
     """Keep a note as a turn of the conversation; it is the agent's, not the user's."""
     weight = enum_member(Importance, "importance", importance)
     if key is not None:
-        check_key(text("key", key), engine.policies.for_org(who.home.org))
+        check_key(text("key", key), engine.policies.for_org(who.home.org, who.agent))
     draft = Draft(
         text("text", said), position=0, session=who.conversation, role="assistant",
         source=Source.AGENT_INFERRED.value, importance=weight.value, origin="note",

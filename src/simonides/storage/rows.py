@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from simonides.core.clock import to_datetime
-from simonides.core.record import Record
+from simonides.core.record import FIELDS, Record, value_type
 from simonides.storage import statements
 from simonides.storage.database import Connection, Row
 from simonides.storage.statements import MEMORY, SHOWN
@@ -16,8 +16,8 @@ from simonides.storage.statements import MEMORY, SHOWN
 MemoryRow = dict[str, Any]
 """The cells of a memory by column."""
 
-_JSON = ("depends_on", "audience", "tags", "metadata", "parents")
-_FIELDS = tuple(name for name in SHOWN if name in Record.model_fields)
+_FIELDS = {name: column.name or name for name, column in FIELDS.items()}
+_JSON = tuple(name for name in FIELDS if value_type(name) in (tuple, Mapping))
 
 
 def memory_row(cells: Row) -> MemoryRow:
@@ -38,12 +38,11 @@ def by_id(connection: Connection, owner: str, ids: Iterable[bytes]) -> list[Memo
 
 def record_of(row: Mapping[str, Any]) -> Record:
     """Return the record of a row, validated: the file may have been edited by others."""
-    values = {name: row[name] for name in _FIELDS if row[name] is not None}
+    values = {name: row[cell] for name, cell in _FIELDS.items() if row[cell] is not None}
     values |= {name: json.loads(values[name]) for name in _JSON if name in values}
     if row["subject"] is not None:
         values["triple"] = (row["subject"], row["predicate"], row["object"])
     values["status"] = row["ended"] or row["status"]
-    values["superseded_by"] = row["ended_by"]
     values["said_at"] = said_at(row)
     for name in ("valid_from", "created_at"):
         if row["utc_offset"] is not None and name in values:

@@ -10,18 +10,14 @@ from collections.abc import Callable
 from functools import lru_cache
 from importlib import resources
 
-MEMORY = tuple(
-    """
-    owner id root version task kind category key content hash subject predicate object quote
-    quote_start quote_end origin depends_on speaker role session position message_id source trust
-    audience confidence importance sensitivity purpose tags metadata parents pinned timeless status
-    created_at updated_at verified_at valid_from valid_to known_from known_to ended ended_by
-    soft_expires_at hard_expires_at ttl terms marks fingerprint embedder vector scale token_ids salt
-    said_at utc_offset
-    """.split()
-)
-"""Columns of a memory, in the order in which its digest reads them. A migration adds columns at the
-end, and old rows have NULL there."""
+from simonides.core.record import FIELDS, INTERNAL, SPLIT
+
+_COLUMNS = {
+    **{column.name or name: column for name, column in FIELDS.items()}, **SPLIT, **INTERNAL,
+}  # fmt: skip
+
+MEMORY = tuple(_COLUMNS)
+"""Columns of a memory."""
 
 TABLES = {
     "memories": MEMORY,
@@ -33,13 +29,7 @@ TABLES = {
 }
 """Tables whose rows have a digest in the audit chain, with their columns."""
 
-INDEXED = tuple(
-    """
-    id kind category source key fingerprint task audience purpose terms marks vector scale token_ids
-    embedder speaker role session position importance confidence status pinned created_at updated_at
-    valid_to soft_expires_at hard_expires_at known_to said_at utc_offset
-    """.split()
-)
+INDEXED = tuple(name for name, column in _COLUMNS.items() if column.indexed)
 """Columns of a memory that the index reads."""
 
 _ROWS = f"SELECT {', '.join(MEMORY)} FROM memories WHERE owner = :owner"
@@ -70,7 +60,7 @@ META = "SELECT name, value FROM meta WHERE name = :name"
 MIGRATIONS = "SELECT name, value FROM meta WHERE name LIKE 'migration %'"
 SET_META = "INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING"
 
-DUE = "SELECT owner, job FROM due WHERE at <= :now ORDER BY at LIMIT 64"
+DUE = _SQL["DUE"]
 
 ACROSS_OWNERS = (OWNERS, META, MIGRATIONS, SET_META, DUE)
 """Statements of the database as a whole; none reads content."""
@@ -166,8 +156,7 @@ LIST = f"{_ROWS} AND known_to IS NULL AND id < :after ORDER BY id DESC LIMIT :li
 
 AS_OF = _SQL["AS_OF"]
 
-UNSHOWN = "quote_start quote_end ttl terms marks fingerprint vector scale token_ids salt".split()
-SHOWN = tuple(name for name in MEMORY if name not in UNSHOWN)
+SHOWN = tuple(name for name in MEMORY if name not in INTERNAL)
 """The columns that a record is made of."""
 
 
@@ -288,9 +277,10 @@ WHERE d.owner = :owner AND d.parent_owner = :owner AND d.parent IN {{IDS}}
 AND m.known_to IS NULL ORDER BY m.id""")
 
 SET_DUE = _SQL["SET_DUE"]
-DUE_AT = "SELECT at FROM due WHERE owner = :owner AND job = :job"
+DUE_AT = "SELECT at, tries FROM due WHERE owner = :owner AND job = :job"
 NOT_DUE = "DELETE FROM due WHERE owner = :owner AND job = :job"
-NOT_DUE_AT = f"{NOT_DUE} AND at = :at"
+DONE_DUE = f"{NOT_DUE} AND at = :at AND tries = :tries"
+MOVE_DUE = _SQL["MOVE_DUE"]
 
 GRANTS = _SQL["GRANTS"]
 

@@ -179,8 +179,18 @@ WHERE owner = :owner AND id = :id AND step = :before AND status = 'ending' RETUR
 ORDER BY position LIMIT :limit
 
 -- name: SET_DUE
-INSERT INTO due (at, owner, job) VALUES (:at, :owner, :job)
-ON CONFLICT (owner, job) DO UPDATE SET at = excluded.at
+INSERT INTO due (at, owner, job, tries) VALUES (:at, :owner, :job, 0)
+ON CONFLICT (owner, job) DO UPDATE SET at = excluded.at, tries = 0
+
+-- name: DUE
+SELECT at, owner, job, tries FROM due
+WHERE at <= :now AND (at, owner, job) > (:at, :owner, :job)
+ORDER BY at, owner, job LIMIT 64
+
+-- name: MOVE_DUE
+-- Of several workers that read a row, the first one moves it.
+UPDATE due SET at = :to, tries = :begun
+WHERE owner = :owner AND job = :job AND at = :at AND tries = :tries RETURNING job
 
 -- name: GRANTS
 SELECT id, grantee, right_, subject, by_, at FROM grants WHERE owner = :owner

@@ -12,6 +12,7 @@ import hashlib
 import json
 import struct
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from simonides.core.clock import to_datetime
@@ -44,13 +45,19 @@ def packed(values: Sequence[Any]) -> bytes:
     return struct.pack(f">{len(parts)}i", *lengths) + b"".join(part for part in parts if part)
 
 
+@lru_cache
+def _by_name(table: str) -> list[tuple[str, int]]:
+    return sorted((name, place) for place, name in enumerate(statements.TABLES[table]))
+
+
 def row_digest(key: bytes, table: str, values: Sequence[Any]) -> bytes:
     """Return the digest of a row, whose values are in the order of the table's columns.
 
-    NULLs at the end do not enter it, so a column that a migration adds changes no digest.
+    Values enter with the names of their columns and NULLs do not, so a column that a migration adds
+    changes no digest.
     """
-    length = next(n for n in range(len(values), -1, -1) if n == 0 or values[n - 1] is not None)
-    return blake(key, table.encode() + b"\0" + packed(values[:length]))
+    named = [(name, values[place]) for name, place in _by_name(table) if values[place] is not None]
+    return blake(key, table.encode() + b"\0" + packed([each for pair in named for each in pair]))
 
 
 def event_code(key: bytes, head: bytes, owner: str, event: Sequence[Any]) -> bytes:

@@ -31,7 +31,6 @@ from simonides.write.judge import Commit, judge
 from simonides.write.remember import remember
 from simonides.write.turn import owner_turn
 
-PUSH_ITEMS, PUSH_TOKENS = 5, 2_000
 PULL_ITEMS, INPUT_CHARS = 3, 200
 OPEN, COMPLETE, ABANDONED = "open", "complete", "abandoned"
 
@@ -204,14 +203,15 @@ def _note_shown(engine: Engine, who: Principal, id: str, found: Digest) -> None:
 
 
 def _prompt(engine: Engine, who: Principal, id: str) -> tuple[str, Digest]:
-    policy = engine.policies.for_org(who.home.org)
+    policy = engine.policies.for_org(who.home.org, who.agent)
     with engine.db.read(who.owner) as connection:
         state = _open(_row(connection, who, id), who)
         texts = _texts(connection, who, roots_of(state))
-        floor = max(floor_of(engine, who, connection), policy.digest.relevant)
+        floor = max(floor_of(engine, who, connection), policy.task.push_from)
     about = "\n".join(filter(None, (state.goal, state.step)))
     pushed = digest(
-        engine, who, about, max_items=PUSH_ITEMS, max_tokens=PUSH_TOKENS, floor=floor,
+        engine, who, about,
+        max_items=policy.task.push_items, max_tokens=policy.task.push_tokens, floor=floor,
         shown=[record.id for record in texts.values()], receipt=False,
     )  # fmt: skip
     core = [item.line for item in pushed.items if item.part == "core"]
@@ -219,7 +219,7 @@ def _prompt(engine: Engine, who: Principal, id: str) -> tuple[str, Digest]:
     if not policy.digest.enabled:  # digests are switched off, constraints are not
         block = core_block(standing(engine, who), policy)
         core, hidden = [item.line for item in block.items], block.hidden
-    return prompt_of(state, texts, pushed, [*core, *more_of(hidden)]), pushed
+    return prompt_of(state, texts, pushed, [*core, *more_of(hidden)], policy.task), pushed
 
 
 def _texts(connection: Connection, who: Principal, roots: Sequence[str]) -> dict[str, Record]:
@@ -282,13 +282,14 @@ def observe(
         verified: Whether the tool is trusted; else the result counts as text from outside.
     """
     weight = enum_member(Importance, "importance", importance)
+    most = engine.policies.for_org(who.home.org, who.agent).task.observations
     said = result if isinstance(result, str) else json.dumps(result, default=str)
     source = Source.TOOL_VERIFIED if verified else Source.EXTERNAL
     return _logged(
         engine, who, id,
         Draft(said, position=0, role="tool", source=source, origin=text("tool", tool)),
         lambda state, root: state.with_observation(
-            root, critical=weight is Importance.CRITICAL,
+            root, most=most, critical=weight is Importance.CRITICAL,
             kept=verified and weight is not Importance.NORMAL,
         ),
     )  # fmt: skip

@@ -11,13 +11,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from simonides.core.policy import TaskRules
 from simonides.core.record import Record
 from simonides.core.results import Digest
 from simonides.prompt.lines import TITLE, assembled, one_line
 
-MOST_OBSERVATIONS = 5
-OBSERVATION_CHARS = 200
-SCRATCHPAD_CHARS = 500
 NONE = "(none)"
 
 
@@ -53,10 +51,15 @@ class Working(BaseModel):
         """The current step; empty without a plan, or when all is done."""
         return self.plan[self.done] if self.done < len(self.plan) else ""
 
-    def with_observation(self, root: str, *, critical: bool, kept: bool) -> dict[str, Any]:
-        """Return what an observation changes; the oldest that is not critical makes room for it."""
+    def with_observation(
+        self, root: str, *, most: int, critical: bool, kept: bool
+    ) -> dict[str, Any]:
+        """Return what an observation changes.
+
+        Of more than ``most`` the oldest that is not critical makes room for it.
+        """
         observed = [*self.observed, (root, critical)]
-        if len(observed) > MOST_OBSERVATIONS:
+        while len(observed) > most:
             normal = [each for each in observed if not each[1]]
             observed.remove((normal or observed)[0])
         more = (*self.kept, root) if kept else self.kept
@@ -64,7 +67,11 @@ class Working(BaseModel):
 
 
 def prompt_of(
-    state: Working, texts: Mapping[str, Record], digest: Digest, core: Sequence[str]
+    state: Working,
+    texts: Mapping[str, Record],
+    digest: Digest,
+    core: Sequence[str],
+    rules: TaskRules,
 ) -> str:
     """Return the prompt of a task: its slots in their order, and what is remembered.
 
@@ -73,6 +80,7 @@ def prompt_of(
         texts: Observations and notes by root id; what was forgotten is not there.
         digest: Of goal and step.
         core: What stands in every prompt, as lines.
+        rules: Lengths.
     """
     found = [item for item in digest.items if item.part != "core"]
     remembered = assembled(found, {}).splitlines()[1:]
@@ -81,28 +89,28 @@ def prompt_of(
         ("[TASK_GOAL]", [one_line(state.goal)]),
         (f"[CURRENT_STEP] ({state.done}/{len(state.plan)})", [one_line(step)]),
         ("[NEXT_STEPS]", [one_line(each) for each in following]),
-        ("[RECENT_OBSERVATIONS]", _observations(state, texts)),
+        ("[RECENT_OBSERVATIONS]", _observations(state, texts, rules.observation_chars)),
         ("[CONSTRAINTS]", core),
         *([(TITLE, remembered)] if found else []),
-        ("[SCRATCHPAD]", _notes(state, texts)),
+        ("[SCRATCHPAD]", _notes(state, texts, rules.scratchpad_chars)),
     ]
     return "\n".join(line for title, own in parts for line in (title, *(own or [NONE])))
 
 
-def _observations(state: Working, texts: Mapping[str, Record]) -> list[str]:
+def _observations(state: Working, texts: Mapping[str, Record], chars: int) -> list[str]:
     known = [(texts[root], critical) for root, critical in state.observed if root in texts]
     return [
-        f"{'⚡' if critical else '·'} {one_line(_named(record), OBSERVATION_CHARS)}"
+        f"{'⚡' if critical else '·'} {one_line(_named(record), chars)}"
         for record, critical in sorted(known, key=lambda each: not each[1])
     ]
 
 
-def _notes(state: Working, texts: Mapping[str, Record]) -> list[str]:
+def _notes(state: Working, texts: Mapping[str, Record], chars: int) -> list[str]:
     notes = [texts[root] for root in state.notes if root in texts]
     lines = [f"{note.created_at:%H:%M} {one_line(note.content)}" for note in notes]
-    while len(lines) > 1 and sum(map(len, lines)) > SCRATCHPAD_CHARS:
+    while len(lines) > 1 and sum(map(len, lines)) > chars:
         lines.pop(0)
-    return [one_line(line, SCRATCHPAD_CHARS) for line in lines]
+    return [one_line(line, chars) for line in lines]
 
 
 def _named(record: Record) -> str:

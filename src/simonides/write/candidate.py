@@ -13,6 +13,8 @@ from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, shown
 from simonides.core.policy import SEVERAL, Category, Policy, canonical, category_of_key
 from simonides.core.record import (
+    DRAFT_FIELDS,
+    FIELDS,
     TURN,
     Draft,
     Importance,
@@ -100,6 +102,20 @@ class Candidate:
         """The policy's rules for its category."""
         return self.policy.categories.get(self.category, _NO_RULES)
 
+    def value(self, field: str) -> Any:
+        """Return what a field of the draft has come to: resolved, masked, joined with parents."""
+        match field:
+            case "sensitivity":
+                return self.label.sensitivity
+            case "audience":
+                return self.place.audience
+            case "purpose":
+                return self.place.purpose
+            case "parents":
+                return tuple(parent.id for parent in self.parents)
+            case _:
+                return getattr(self, field, getattr(self.draft, field))
+
     def statements(self) -> tuple[str, ...]:
         """Return every text beside the content that says something."""
         found = (self.key, self.metadata, self.draft.quote, *(self.triple or ()), *self.tags)
@@ -148,7 +164,7 @@ def candidate_of(
         scope = who.home if draft.scope is None else named_scope(who, draft.scope)
         if scope != who.home:
             check_writable(engine, who, scope)
-    policy = engine.policies.for_org(scope.org)
+    policy = engine.policies.for_org(scope.org, who.agent)
     session = draft.session if draft.session is not None else who.session
     makes_turn = session is not None and draft.position is not None
     if makes_turn and draft.category not in (None, TURN):
@@ -213,37 +229,39 @@ def _triple(draft: Draft, key: str | None) -> Triple | None:
 
 def draft_fields(candidate: Candidate) -> dict[str, Any]:
     """Return the fields of a draft that makes a candidate again, JSON-ready: resolved, masked."""
-    label, place = candidate.label, candidate.place
     fields: dict[str, Any] = to_jsonable_python(candidate.draft)
-    return fields | {
-        "content": candidate.content, "category": candidate.category, "kind": candidate.kind,
-        "scope": candidate.scope.path, "session": candidate.session, "position": candidate.position,
-        "sensitivity": label.sensitivity, "audience": label.audience, "purpose": place.purpose,
-        "parents": [parent.id for parent in candidate.parents], "idempotency_key": None,
-    }  # fmt: skip
+    resolved = "content category kind session position sensitivity audience purpose parents".split()
+    fields |= {name: to_jsonable_python(candidate.value(name)) for name in resolved}
+    return fields | {"scope": candidate.scope.path, "idempotency_key": None}
 
 
 def candidate_of_record(
-    engine: Engine, who: Principal, record: Record, scope: Scope, fields: Mapping[str, Any]
+    engine: Engine,
+    who: Principal,
+    record: Record,
+    scope: Scope,
+    verb: str,
+    fields: Mapping[str, Any],
 ) -> Candidate:
-    """Return the candidate of a record that is corrected or copied.
+    """Return the candidate of a record that is corrected or promoted.
 
     Args:
         engine: The store.
         who: The writer.
         record: The version as it is.
         scope: Where the candidate is to be stored.
-        fields: Fields of a `Draft` that differ; always ``content`` and ``source``.
+        verb: ``correct`` or ``promote``: the columns say what it keeps.
+        fields: Fields of a `Draft` that differ.
 
     Raises:
         InvalidInput: If a field is not storable.
     """
-    policy = engine.policies.for_org(scope.org)
-    same = "key kind importance sensitivity tags pinned timeless speaker role session position"
-    same += " message_id audience purpose depends_on origin"
-    kept = {name: getattr(record, name) for name in same.split()}
-    kept["metadata"] = record.metadata or None
-    kept["triple"] = _with_object(record.triple, str(fields["content"]))
+    kept = {
+        name: getattr(record, name)
+        for name, column in FIELDS.items()
+        if name in DRAFT_FIELDS and verb in column.kept.split()
+    }
+    policy = engine.policies.for_org(scope.org, who.agent)
     kept["category"] = record.category if record.category in policy.categories else None
     found = candidate_of(engine, who, Draft(**{**kept, **fields}), scope)
     return replace(found, place=Place(scope.task, found.label.audience, record.purpose))
@@ -271,13 +289,14 @@ def succeeding(candidate: Candidate, before: Record) -> Candidate:
         importance=max(weights, key=lambda importance: importance.weight),
         pinned=candidate.pinned or before.pinned,
         timeless=candidate.timeless or before.timeless,
-        triple=candidate.triple or _with_object(before.triple, candidate.content),
+        triple=candidate.triple or with_object(before.triple, candidate.content),
     )
     changed = (found.key, found.tags) != (candidate.key, candidate.tags)
     return found.with_content(candidate.content) if changed else found
 
 
-def _with_object(triple: Triple | None, content: str) -> Triple | None:
+def with_object(triple: Triple | None, content: str) -> Triple | None:
+    """Return a triple with another object."""
     return None if triple is None else Triple(triple.subject, triple.predicate, content)
 
 

@@ -22,6 +22,9 @@ from simonides.storage.transaction import Transaction
 _log = logging.getLogger("simonides.write")
 
 
+EXPIRE = "expire"
+"""The job that ends what nobody has decided in time."""
+
 UNDO = "undo"
 """The kind of a copy of what was forgotten in words and can still be taken back."""
 
@@ -65,25 +68,34 @@ def put(
     session: str | None = None,
 ) -> Event:
     """Let something wait, for so many days."""
-    drop_expired(tx)
+    expires = None if days is None else tx.now + round(days * DAY_MS)
     row = {
-        "owner": tx.owner, "id": tx.new_id(), "kind": kind, "at": tx.now,
-        "expires": None if days is None else tx.now + round(days * DAY_MS), "session": session,
-        "data": json.dumps(data, ensure_ascii=False), "salt": tx.salt(),
+        "owner": tx.owner, "id": tx.new_id(), "kind": kind, "at": tx.now, "expires": expires,
+        "session": session, "data": json.dumps(data, ensure_ascii=False), "salt": tx.salt(),
     }  # fmt: skip
+    if expires is not None:
+        due = {"owner": tx.owner, "at": expires, "job": expire_job(row["id"])}
+        tx.connection.run(statements.SET_DUE, due)
     return tx.add("pending", row, EventType.ASKED, kind)
 
 
-def drop_expired(tx: Transaction) -> None:
-    """End what nobody has decided in time: contradicting statements both stay."""
-    for entry in entries(tx.connection, tx.owner):
-        if entry.kind == UNDO and entry.is_over(tx.now):
+def expire_job(id: bytes) -> str:
+    """Return the name of the job that ends an entry which nobody has decided in time."""
+    return f"{EXPIRE} {id.hex()}"
+
+
+def drop_expired(tx: Transaction) -> list[str]:
+    """End what nobody has decided in time: contradicting statements both stay; return the ids."""
+    late = [entry for entry in entries(tx.connection, tx.owner) if entry.is_over(tx.now)]
+    for entry in late:
+        if entry.kind == UNDO:
             tx.remove("pending", entry.id, EventType.FORGOTTEN, "on_request")
-        elif entry.is_over(tx.now):
-            _log.warning("a %s expired without a decision: %s", entry.kind, id_text(entry.id))
-            tx.remove("pending", entry.id, EventType.EXPIRED, "no_decision")
-            for root in sides(entry):
-                lift(tx, root)
+            continue
+        _log.warning("a %s expired without a decision: %s", entry.kind, id_text(entry.id))
+        tx.remove("pending", entry.id, EventType.EXPIRED, "no_decision")
+        for root in sides(entry):
+            lift(tx, root)
+    return [id_text(entry.id) for entry in late]
 
 
 def sides(entry: Entry) -> tuple[bytes, ...]:

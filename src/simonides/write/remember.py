@@ -83,10 +83,11 @@ def remember(
             part = rest[first : first + size]
             outcomes += _write(engine, who, owner, part, turn_s, turns_later=later)
         if later:
-            engine.worker.embed([owner])
+            engine.worker.ask("embed", owner)
     for outcome, each in zip(outcomes, judged, strict=True):
         if outcome.kind is OutcomeKind.HELD and each.candidate.policy.hygiene.second_look:
-            engine.worker.look(who, outcome.events[0].subject, each.candidate.content)
+            held = (who, outcome.events[0].subject, each.candidate.content)
+            engine.worker.ask("look", who.owner, held)
         if outcome.refused:
             reasons = ", ".join(outcome.reasons)
             _log.warning("write %s: %s", outcome.kind.value, reasons or "no reason")

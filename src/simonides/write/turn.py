@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 from simonides.core.clock import DAY_MS, to_ms
@@ -16,7 +17,7 @@ from simonides.core.engine import Engine
 from simonides.core.errors import NotFound
 from simonides.core.outcome import Event, EventType
 from simonides.core.policy import Category
-from simonides.core.record import Source, Status, Trust
+from simonides.core.record import DRAFT_FIELDS, FIELDS, Source, Status, Trust
 from simonides.models.embedder import Encoded
 from simonides.recall.index import OwnerIndex, quantise
 from simonides.storage import statements
@@ -29,13 +30,8 @@ from simonides.write.candidate import Candidate
 Vector = Encoded | None
 """The vectors of a text; None without an embedder, or where it failed."""
 
-_SAME = """
-category key content hash session position confidence metadata valid_from valid_to utc_offset
-""".split()
-"""Columns that have the values of a candidate's fields of the same names."""
-
-_AS_DRAFTED = ("quote", "origin", "speaker", "role", "message_id")
-"""Columns that have the values of the draft's fields of the same names."""
+GIVEN = tuple(name for name in FIELDS if name in DRAFT_FIELDS)
+"""Columns of a memory whose values a draft gives."""
 
 
 class Turn(NamedTuple):
@@ -66,27 +62,34 @@ def new_version(
     soft, hard = expiry(candidate, tx.now)
     subject, predicate, object = candidate.triple or (None, None, None)
     return {
-        **{name: getattr(candidate, name) for name in _SAME},
-        **{name: getattr(candidate.draft, name) for name in _AS_DRAFTED},
+        **{name: _cell(candidate.value(name)) for name in GIVEN},
         **place_cells(candidate), **vector_cells(vector),
         "owner": tx.owner, "id": id, "root": id if before is None else before["root"],
         "version": 1 if before is None else tx.last_version(before["root"]) + 1,
-        "kind": candidate.kind.value, "subject": subject, "predicate": predicate, "object": object,
-        "quote_start": None, "quote_end": None, "depends_on": _list(candidate.draft.depends_on),
-        "source": candidate.source.value, "trust": candidate.label.trust.value,
-        "importance": candidate.importance.value,
-        "sensitivity": candidate.label.sensitivity.value, "tags": _list(candidate.tags),
-        "parents": _list([parent.id for parent in candidate.parents]),
-        "pinned": int(candidate.pinned), "timeless": int(candidate.timeless),
+        "hash": candidate.hash, "trust": candidate.label.trust.value,
+        "subject": subject, "predicate": predicate, "object": object,
         "status": Status.ACTIVE.value, "created_at": tx.now, "updated_at": tx.now,
         "verified_at": tx.now if candidate.source is Source.USER_CORRECTION else None,
         "known_from": tx.now, "known_to": None, "ended": None, "ended_by": None,
-        "said_at": said_at(tx, candidate),
+        "said_at": said_at(tx, candidate), "utc_offset": candidate.utc_offset,
         "soft_expires_at": soft, "hard_expires_at": hard, "ttl": candidate.ttl_ms,
         "terms": " ".join(candidate.analysed.terms), "marks": candidate.analysed.marks,
         "fingerprint": candidate.analysed.fingerprint,
         "embedder": None if vector is None else turn.index.embedder, "salt": tx.salt(),
     }  # fmt: skip
+
+
+def _cell(value: Any) -> Any:
+    """Return a value of a field as it lies in a row."""
+    match value:
+        case StrEnum():
+            return value.value
+        case tuple():
+            return json.dumps(value, ensure_ascii=False) if value else None
+        case bool():
+            return int(value)
+        case _:
+            return value
 
 
 def said_at(tx: Transaction, candidate: Candidate) -> int:
@@ -213,10 +216,6 @@ def link_parents(tx: Transaction, row: MemoryRow, candidate: Candidate) -> None:
 
 def _later(now: int, days: float | None) -> int | None:
     return None if days is None else now + round(days * DAY_MS)
-
-
-def _list(values: Any) -> str | None:
-    return json.dumps(list(values), ensure_ascii=False) if values else None
 
 
 @contextmanager

@@ -35,8 +35,6 @@ CREATE TABLE memories (
   predicate       {text},
   object          {text},
   quote           {text},
-  quote_start     {int},
-  quote_end       {int},
   origin          {text},
   depends_on      {text},
   speaker         {text},
@@ -317,11 +315,12 @@ CREATE TABLE outbox (
 CREATE TABLE due (
   at    {int}  NOT NULL,
   owner {text} NOT NULL,
-  job   {text} NOT NULL,
+  job   {text} NOT NULL,  -- its name and an id
+  tries {int}  NOT NULL,  -- how often it was begun since it was set
   PRIMARY KEY (owner, job)
 ) {clustered};
 
-CREATE INDEX due_at ON due (at);
+CREATE INDEX due_at ON due (at, owner, job);
 
 CREATE TABLE leases (
   name   {text} NOT NULL PRIMARY KEY,

@@ -1,0 +1,149 @@
+"""The list of the verbs; the asynchronous face and the command line are built from it.
+
+It is light: it names the functions and imports none of them.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+
+class Verb(NamedTuple):
+    """A verb.
+
+    Attributes:
+        name: Its name in its group.
+        group: The group, a key of `GROUPS`; "" for a verb of the memory itself.
+        function: The method, as ``module:Class.method`` of this package.
+        does: Whether it only ``reads``, or also ``writes``.
+        help: What it does, in one line of the command line's help.
+        result: Name of a bare result: a number, a text, a truth value, or nothing.
+        options: Positional arguments that are options on the command line.
+        is_command: Whether the command line has it.
+    """
+
+    name: str
+    group: str
+    function: str
+    does: Literal["reads", "writes"]
+    help: str
+    result: str = ""
+    options: tuple[str, ...] = ()
+    is_command: bool = True
+
+
+GROUPS = {
+    "session": "A conversation: --session names it.",
+    "privacy": "What is not to be remembered.",
+    "pending": "What waits for a person's decision.",
+    "receipts": "What digests showed.",
+    "audit": "The audit trail of a user.",
+    "task": "Tasks of an agent: their working memory.",
+    "admin": "The whole store; --actor names who does it.",
+}
+"""The groups of verbs, each with its line of help."""
+
+VERBS: tuple[Verb, ...] = (
+    Verb("remember", "", "memory:Memory.remember", "writes",
+         "Store one statement, or say why not."),
+    Verb("remember_many", "", "memory:Memory.remember_many", "writes",
+         "Store statements; a refusal concerns its own item only.", is_command=False),
+    Verb("add", "", "memory:Memory.add", "writes",
+         "Keep what was said, and learn facts and rules from it."),
+    Verb("recall", "", "memory:Memory.recall", "reads",
+         "Print the memories that serve a query, best first."),
+    Verb("digest", "", "memory:Memory.digest", "reads",
+         "Print the part of a prompt that the memory fills."),
+    Verb("profile", "", "memory:Memory.profile", "reads",
+         "Print what is known of the user."),
+    Verb("get", "", "memory:Memory.get", "reads",
+         "Print one memory."),
+    Verb("list", "", "memory:Memory.list", "reads",
+         "Print all memories that the caller may read, newest first."),
+    Verb("history", "", "memory:Memory.history", "reads",
+         "Print every version of a memory, oldest first."),
+    Verb("explain", "", "memory:Memory.explain", "reads",
+         "Say why a query would or would not recall a memory."),
+    Verb("status", "", "memory:Memory.status", "reads",
+         "Print counts of one's own memories, and of the store."),
+    Verb("correct", "", "memory:Memory.correct", "writes",
+         "Replace what is remembered, or change how it is kept."),
+    Verb("confirm", "", "memory:Memory.confirm", "writes",
+         "Confirm a memory: it counts as verified now."),
+    Verb("promote", "", "memory:Memory.promote", "writes",
+         "Copy a memory upward, from a task or a user.", options=("to",)),
+    Verb("forget", "", "memory:Memory.forget", "writes",
+         "Delete a memory, its versions and all derived from it."),
+    Verb("undo", "", "memory:Memory.undo", "writes",
+         "Bring back what the user has just forgotten in words."),
+    Verb("sessions", "", "memory:Memory.sessions", "reads",
+         "Print the conversations, latest turn first."),
+    Verb("messages", "session", "session:Session.messages", "reads",
+         "Print what was said and noted, oldest first."),
+    Verb("buffer", "session", "session:Session.buffer", "reads",
+         "Print what was said as messages, within a budget."),
+    Verb("note", "session", "session:Session.note", "writes",
+         "Note what was decided or found out, as a turn."),
+    Verb("checkpoint", "session", "session:Session.checkpoint", "writes",
+         "Let what found support by now become a memory."),
+    Verb("end", "session", "session:Session.end", "writes",
+         "End this part of the conversation, and sum it up."),
+    Verb("refuse", "privacy", "groups:Privacy.refuse", "writes",
+         "Store and show nothing more of a key or a topic."),
+    Verb("allow", "privacy", "groups:Privacy.allow", "writes",
+         "Take a refusal back.", result="allowed"),
+    Verb("list", "privacy", "groups:Privacy.list", "reads",
+         "Print all refusals, oldest first."),
+    Verb("forget", "privacy", "groups:Privacy.forget", "writes",
+         "Forget what a topic or a person names.", result="forgotten"),
+    Verb("list", "pending", "groups:Pending.list", "reads",
+         "Print what waits for a decision, oldest first."),
+    Verb("approve", "pending", "groups:Pending.approve", "writes",
+         "Do what is proposed, or let the newer of two hold."),
+    Verb("reject", "pending", "groups:Pending.reject", "writes",
+         "Drop what is proposed, or let the older of two hold.", result="rejected"),
+    Verb("resolve", "pending", "groups:Pending.resolve", "writes",
+         "Decide which of two statements holds."),
+    Verb("list", "receipts", "groups:Receipts.list", "reads",
+         "Print receipts, newest first, without their lines.", options=("limit",)),
+    Verb("verify", "receipts", "groups:Receipts.verify", "writes",
+         "Say which memories of a digest an answer uses."),
+    Verb("replay", "receipts", "groups:Receipts.replay", "reads",
+         "Print the very digest of a receipt."),
+    Verb("list", "audit", "groups:Audit.list", "reads",
+         "Print audit events, newest first."),
+    Verb("verify", "audit", "groups:Audit.verify", "reads",
+         "Check that no row or event was changed or removed."),
+    Verb("prompt", "task", "task:Task.prompt", "reads",
+         "Print the prompt.", result="prompt"),
+    Verb("before_model", "task", "task:Task.before_model", "writes",
+         "Print the prompt; the turn does not look it up again.", result="prompt"),
+    Verb("before_tool", "task", "task:Task.before_tool", "writes",
+         "Print what is remembered for a call of a tool."),
+    Verb("observe", "task", "task:Task.observe", "writes",
+         "Keep the result of a tool."),
+    Verb("note", "task", "task:Task.note", "writes",
+         "Keep a note of the agent in the scratchpad."),
+    Verb("step_done", "task", "task:Task.step_done", "writes",
+         "Advance to the next step.", result="steps_done"),
+    Verb("turn_end", "task", "task:Task.turn_end", "writes",
+         "End a turn of the agent.", result="ended"),
+    Verb("status", "task", "task:Task.status", "reads",
+         "Print goal, plan, current step and how many are done."),
+    Verb("complete", "task", "task:Task.complete", "writes",
+         "End the task and keep what matters.", options=("learning",)),
+    Verb("abandon", "task", "task:Task.abandon", "writes",
+         "End the task and remove all of it.", result="removed"),
+    Verb("remember", "admin", "admin:Admin.remember_many", "writes",
+         "Store a statement for everyone in a scope."),
+    Verb("grant", "admin", "admin:Admin.grant", "writes",
+         "Give a right to a user of an organisation."),
+    Verb("revoke", "admin", "admin:Admin.revoke", "writes",
+         "Take a right away.", result="revoked"),
+    Verb("grants", "admin", "admin:Admin.grants", "reads",
+         "Print the grants of an organisation."),
+    Verb("backup", "admin", "admin:Admin.backup", "writes",
+         "Copy the whole store, as of one moment, to a file.", result="backup"),
+    Verb("verify_audit", "admin", "admin:Admin.verify_audit", "reads",
+         "Check all rows of all owners against their chains."),
+)  # fmt: skip

@@ -1,0 +1,127 @@
+"""The jobs of the worker by name, and the round that does what time has made due.
+
+A row of the table ``due`` names a job of an owner, and its time. Of several workers the one that
+moves the row does the job: the new time is its lease. A killed job is due again after the lease.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from simonides.change.review import drop_late
+from simonides.core.clock import FOREVER, MINUTE_MS
+from simonides.core.engine import Engine
+from simonides.life.embedding import embed_owner
+from simonides.sessions.end import end_idle, read_idle
+from simonides.sessions.second_look import look_again
+from simonides.storage import statements
+from simonides.write import queue
+
+Job = Callable[[Engine, str, Any], object]
+"""A job: a function of the store, an owner, and an argument. It may be run twice."""
+
+JOBS: Mapping[str, Job] = {
+    "end": end_idle,
+    "read": read_idle,
+    queue.EXPIRE: lambda engine, owner, _: drop_late(engine, owner, "expiry"),
+    "embed": lambda engine, owner, _: embed_owner(engine, owner),
+    "look": lambda engine, _, held: look_again(engine, *held),
+}
+"""Every job by its name. Rows of ``due`` hold a name and an id in hexadecimal digits."""
+
+LEASE_MS = 10 * MINUTE_MS
+"""Time that a job has before another worker takes it; chosen, longer than a model's answer."""
+
+FIRST_DELAY_MS, MOST_DELAY_MS = 15_000, 360 * MINUTE_MS
+"""Delay of a job that failed once, which doubles with each failure, and the longest; chosen."""
+
+UNKNOWN_DELAY_MS = 60 * MINUTE_MS
+"""Delay of a job that this version does not know, as a newer one may; chosen."""
+
+_log = logging.getLogger("simonides.life")
+
+
+class Due(NamedTuple):
+    """A row of ``due``.
+
+    Attributes:
+        at: When it is due, in milliseconds.
+        owner: The owner.
+        job: Name and argument.
+        tries: How often the job was begun since it was set.
+    """
+
+    at: int
+    owner: str
+    job: str
+    tries: int = 0
+
+
+def run_due(engine: Engine, goes_on: Callable[[], bool]) -> Counter[str]:
+    """Do the jobs that are due now, of all owners; a failure stops no other job.
+
+    Args:
+        engine: The store.
+        goes_on: Whether another job may begin.
+
+    Returns:
+        How many jobs are ``done``, ``put_off`` as unknown, ``failed`` and put off, or ``taken`` by
+        another worker.
+
+    Raises:
+        StoreError: If the database fails.
+    """
+    now, last, tally = engine.clock.now_ms(), Due(-FOREVER, "", ""), Counter[str]()
+    while True:
+        with engine.db.read() as connection:
+            page = connection.rows(statements.DUE, {"now": now, **last._asdict()})
+        if not page:
+            return tally
+        for last in map(Due._make, page):
+            if not goes_on():
+                return tally
+            tally[_run(engine, last)] += 1
+
+
+def _run(engine: Engine, due: Due) -> str:
+    kind, _, argument = due.job.partition(" ")
+    now, tries = engine.clock.now_ms(), due.tries + 1
+    does = JOBS.get(kind)
+    if does is None:
+        if not due.tries:
+            _log.warning("%s of %s is put off: no such job in this version", kind, due.owner)
+        return "put_off" if _moved(engine, due, now + UNKNOWN_DELAY_MS, tries) else "taken"
+    delay = min(FIRST_DELAY_MS << min(due.tries, 16), MOST_DELAY_MS)
+    leased = due._replace(at=now + max(LEASE_MS, delay), tries=tries)
+    if not _moved(engine, due, leased.at, tries):
+        return "taken"
+    if not attempt(f"{kind} {due.owner}", lambda: does(engine, due.owner, argument)):
+        _moved(engine, leased, engine.clock.now_ms() + delay, tries)
+        return "failed"
+    with engine.db.write(due.owner) as connection:  # unless the job, or a call, has moved it
+        connection.run(statements.DONE_DUE, leased._asdict())
+    return "done"
+
+
+def _moved(engine: Engine, due: Due, to: int, tries: int) -> bool:
+    """Move a row unless it was moved since it was read; return whether it is moved now."""
+    params = {**due._asdict(), "to": to, "begun": tries}
+    with engine.db.write(due.owner) as connection:
+        return bool(connection.rows(statements.MOVE_DUE, params))
+
+
+def attempt(name: str, work: Callable[[], object]) -> bool:
+    """Do some work, and return whether it succeeded; a failure is logged without content."""
+    try:
+        work()
+    except Exception as error:  # noqa: BLE001  outermost loop of a worker: others go on
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(place.filename).name}:{place.lineno}"
+        _log.warning("%s failed: %s at %s", name, type(error).__name__, where)
+        return False
+    return True
