@@ -565,7 +565,7 @@ class OwnerIndex:
     def in_scope(self, task: str | None, *, turns: bool) -> Bools:
         """Return which rows are in force in a scope: the turns in it, or everything else."""
         self.settle()
-        is_of_kind = self.column("turn") == turns
+        is_of_kind: Bools = self.column("turn") == turns
         return self.of_tasks([task]) & self.column("live") & is_of_kind
 
     def of_categories(self, names: Iterable[str]) -> Bools:
