@@ -565,8 +565,8 @@ class OwnerIndex:
     def in_scope(self, task: str | None, *, turns: bool) -> Bools:
         """Return which rows are in force in a scope: the turns in it, or everything else."""
         self.settle()
-        is_of_kind: Bools = self.column("turn") == turns
-        return self.of_tasks([task]) & self.column("live") & is_of_kind
+        found: Bools = self.column("live") & (self.column("turn") == turns)
+        return found & self.of_tasks([task])
 
     def of_categories(self, names: Iterable[str]) -> Bools:
         """Return which rows are in force in some categories."""
