@@ -6,7 +6,7 @@ from simonides.agent.result import AgentRun
 from simonides.core.clock import Clock
 from simonides.core.outcome import Event, EventType
 from simonides.core.policy import Policy
-from simonides.core.record import Place, Triple
+from simonides.core.record import Partition, Triple
 from simonides.core.results import (
     AuditReport,
     Buffer,
@@ -24,7 +24,8 @@ from simonides.govern.rights import Grant
 from simonides.models.embedder import Embedder, Reranker, TokenCounter
 
 __all__ = [
-    "AgentRun", "AuditReport", "Buffer", "Clock", "Conversation", "Embedder", "Event", "EventType",
-    "Grant", "Meeting", "ModelUsage", "Place", "Policy", "Principal", "Reranker", "Right", "Scope",
-    "SessionReport", "TaskReport", "TokenCounter", "ToolReply", "Triple", "Verification", "Waiting",
+    "AgentRun", "AuditReport", "Buffer", "Clock", "Conversation", "Embedder", "Event",
+    "EventType", "Grant", "Meeting", "ModelUsage", "Partition", "Policy", "Principal", "Reranker",
+    "Right", "Scope", "SessionReport", "TaskReport", "TokenCounter", "ToolReply", "Triple",
+    "Verification", "Waiting",
 ]  # fmt: skip

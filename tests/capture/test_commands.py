@@ -4,28 +4,28 @@ import time
 
 import pytest
 
-from simonides.capture.commands import Kind, Reading, read_clause
+from simonides.capture.commands import Request, Understood, read_clause
 from simonides.capture.slots import slots_of
 from simonides.capture.wordings import LANGUAGES, load, plain
 
 KINDS = {
-    "says": Kind.SAYS,
-    "idiom": Kind.SAYS,
-    "unsay": Kind.UNSAY,
-    "refuse": Kind.REFUSE,
-    "forget": Kind.FORGET,
-    "remember": Kind.REMEMBER,
-    "unclear": Kind.UNCLEAR,
-    "durable": Kind.RULE,
-    "standing": Kind.RULE,
-    "never_sure": Kind.PROHIBITION,
-    "never": Kind.PROHIBITION,
-    "rule": Kind.RULE,
-    "one_off": Kind.ONE_OFF,
-    "unguarded": Kind.UNSAFE,
-    "harm": Kind.UNSAFE,
-    "guards": Kind.UNSAFE,
-    "crisis": Kind.UNSAFE,
+    "says": Request.SAYS,
+    "idiom": Request.SAYS,
+    "unsay": Request.UNSAY,
+    "refuse": Request.REFUSE,
+    "forget": Request.FORGET,
+    "remember": Request.REMEMBER,
+    "unclear": Request.UNCLEAR,
+    "durable": Request.RULE,
+    "standing": Request.RULE,
+    "never_sure": Request.PROHIBITION,
+    "never": Request.PROHIBITION,
+    "rule": Request.RULE,
+    "one_off": Request.ONE_OFF,
+    "unguarded": Request.UNSAFE,
+    "harm": Request.UNSAFE,
+    "guards": Request.UNSAFE,
+    "crisis": Request.UNSAFE,
 }
 CASES = [
     pytest.param(language, name, row, id=f"{language}-{name}-{row}")
@@ -46,7 +46,7 @@ def test_each_wording_reads_its_case(language: str, name: str, row: int) -> None
 
     reading = read_clause(case)
 
-    is_told = name == "refuse" and reading.kind is Kind.OFF_RECORD
+    is_told = name == "refuse" and reading.kind is Request.OFF_RECORD
     assert reading.kind is KINDS[name] or is_told
     found = wordings.pattern(pattern)
     assert found.search(text) or found.search(body)
@@ -64,13 +64,15 @@ def test_each_wording_reads_its_case(language: str, name: str, row: int) -> None
     ],
 )
 def test_a_clause_may_tell_what_is_not_to_be_kept(clause) -> None:
-    assert read_clause(clause) == Reading(Kind.OFF_RECORD, "")
+    assert read_clause(clause) == Understood(Request.OFF_RECORD, "")
 
 
 def test_what_was_just_said_has_no_topic() -> None:
     for said in ("Don't save that, please.", "This stays between us.", "Don't keep it, okay?"):
-        assert read_clause(said) == Reading(Kind.REFUSE, "")
-    assert read_clause("Forget everything you know about me") == Reading(Kind.FORGET, "everything")
+        assert read_clause(said) == Understood(Request.REFUSE, "")
+    assert read_clause("Forget everything you know about me") == Understood(
+        Request.FORGET, "everything"
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,16 +84,16 @@ def test_what_was_just_said_has_no_topic() -> None:
     ],
 )
 def test_what_names_a_place_in_one_text_is_for_once(text: str) -> None:
-    assert read_clause(text).kind is Kind.ONE_OFF
+    assert read_clause(text).kind is Request.ONE_OFF
 
 
 def test_a_rule_to_remember_is_a_rule() -> None:
-    assert read_clause("Remember: never deploy on Fridays.").kind is Kind.PROHIBITION
+    assert read_clause("Remember: never deploy on Fridays.").kind is Request.PROHIBITION
 
 
 def test_a_clause_that_goes_on_orders_nothing_without_an_order() -> None:
-    assert read_clause("never eats meat", goes_on=True).kind is Kind.SAYS
-    assert read_clause("please never deploy on Fridays", goes_on=True).kind is Kind.PROHIBITION
+    assert read_clause("never eats meat", goes_on=True).kind is Request.SAYS
+    assert read_clause("please never deploy on Fridays", goes_on=True).kind is Request.PROHIBITION
 
 
 @pytest.mark.parametrize(
@@ -158,7 +160,7 @@ def test_a_clause_that_goes_on_orders_nothing_without_an_order() -> None:
     ],
 )
 def test_what_asks_nothing_of_the_memory_says_something(text: str) -> None:
-    assert read_clause(text).kind is Kind.SAYS
+    assert read_clause(text).kind is Request.SAYS
 
 
 @pytest.mark.parametrize(
@@ -175,7 +177,7 @@ def test_what_asks_nothing_of_the_memory_says_something(text: str) -> None:
     ],
 )
 def test_two_negations_keep_a_safeguard(text: str, is_unsafe: bool) -> None:
-    assert (read_clause(text).kind is Kind.UNSAFE) is is_unsafe
+    assert (read_clause(text).kind is Request.UNSAFE) is is_unsafe
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from simonides.capture.segments import Whose, parts_of
+from simonides.capture.segments import Whose, fragments_of
 
 
 def own_words(text: str) -> str:
-    return "".join(part.text if part.is_own else "[…]" for part in parts_of(text))
+    return "".join(part.text if part.is_own else "[…]" for part in fragments_of(text))
 
 
 CASES = yaml.safe_load(Path(__file__).with_name("segments.yaml").read_text("utf-8"))
@@ -57,7 +57,7 @@ def _marked(case: str) -> tuple[str, str]:
 @pytest.mark.parametrize("case", [*CASES["known"], *CASES["blind"]])
 def test_foreign_parts_are_told_from_the_users_words(case: str) -> None:
     text, expected = _marked(case)
-    parts = parts_of(text)
+    parts = fragments_of(text)
     assert "".join(part.text for part in parts) == text
     found = [part.whose for part in parts for _ in part.text]
     wrong = [
@@ -70,7 +70,9 @@ def test_foreign_parts_are_told_from_the_users_words(case: str) -> None:
 
 def test_frames_are_found_whatever_ends_the_lines() -> None:
     text = "You said: I am Otto.\r\n\r\nI am Eve.\r\n> I am Bob.\r\nFrom: a\r\nSubject: b\r\n\r\nHi"
-    found = [(part.whose.value, part.text.strip()) for part in parts_of(text) if part.text.strip()]
+    found = [
+        (part.whose.value, part.text.strip()) for part in fragments_of(text) if part.text.strip()
+    ]
     assert found[:4] == [
         ("own", "You said:"), ("other", "I am Otto."), ("own", "I am Eve."),
         ("other", "> I am Bob."),
@@ -87,8 +89,8 @@ def test_own_words_show_where_something_was_left_out() -> None:
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_time_is_linear_in_hostile_text(unit: str) -> None:
     text = unit * (65_536 // len(unit.encode()))
-    parts_of("the patterns are compiled once")
+    fragments_of("the patterns are compiled once")
     begun = time.process_time()
-    parts = parts_of(text)
+    parts = fragments_of(text)
     assert time.process_time() - begun < 1.0  # 10 ms if it is linear, minutes if it is not
     assert "".join(part.text for part in parts) == text

@@ -10,9 +10,9 @@ import pytest
 from harness import FAULTS, PATIENCE_S, check, child, converse, crowd, read_line
 
 import simonides
+from simonides.conversations.parts import parts_of_page
 from simonides.life import worker
 from simonides.testing import ManualClock
-from simonides.write.log import parts_of_page
 
 KILLS = 6 if FAULTS == 1 else 12 * FAULTS
 """At a commit and at random in turn; 24 are before and after each of six commits."""

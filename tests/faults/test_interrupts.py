@@ -83,7 +83,7 @@ def all_go_on(counts):
 @pytest.mark.parametrize(
     "part",
     [
-        "storage/sqlite.py", "storage/line.py", "write/turn.py",
+        "storage/sqlite.py", "storage/line.py", "write/owner_write.py",
         "recall/view.py", "recall/index.py",
     ],
 )  # fmt: skip

@@ -9,7 +9,7 @@ import simonides
 from simonides.life.jobs import JOBS
 from simonides.sessions import end as ends
 from simonides.testing import ManualClock
-from simonides.write import log
+from simonides.write import parts
 
 TALK = [
     {"role": "user", "content": "Never deploy on Fridays. We decided to fly to Lisbon on 12 May."},
@@ -498,7 +498,7 @@ def test_closing_ends_the_latest_conversations_in_time_and_leaves_the_others(tmp
 
 
 def test_a_program_notes_the_latest_conversations_that_it_began(ana, store, monkeypatch):
-    monkeypatch.setattr(log, "MOST_BEGUN", 2)
+    monkeypatch.setattr(parts, "MOST_BEGUN", 2)
     for name in ("a", "b", "a", "c"):
         ana.session(name).add("Hello there")
     begun = store._engine.worker.begun

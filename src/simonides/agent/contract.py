@@ -34,7 +34,7 @@ class Stop(Exception):
     """Ends a run early, for the reason that it names; it never leaves the run."""
 
 
-class Proposal(NamedTuple):
+class AgentProposal(NamedTuple):
     """A proposed memory, within the policy's limits."""
 
     key: str
@@ -45,7 +45,7 @@ class Proposal(NamedTuple):
     is_clamped: bool
 
 
-def proposals_of(raw: Any, policy: Policy) -> list[Proposal]:
+def proposals_of(raw: Any, policy: Policy) -> list[AgentProposal]:
     """Check proposed memories.
 
     Raises:
@@ -58,7 +58,7 @@ def proposals_of(raw: Any, policy: Policy) -> list[Proposal]:
     return [_proposal(item, policy) for item in items]
 
 
-def _proposal(item: Any, policy: Policy) -> Proposal:
+def _proposal(item: Any, policy: Policy) -> AgentProposal:
     import re2
 
     limits = policy.proposals
@@ -78,7 +78,9 @@ def _proposal(item: Any, policy: Policy) -> Proposal:
     said = _given(item, "confidence", limits.default_confidence)
     _candidates(_is_number(said), "confidence")
     ttl = min(max(ttl, limits.min_ttl_days), limits.max_ttl_days)
-    return Proposal(key, value, scope, float(ttl), float(min(max(said, 0), 1)), not 0 <= said <= 1)
+    return AgentProposal(
+        key, value, scope, float(ttl), float(min(max(said, 0), 1)), not 0 <= said <= 1
+    )
 
 
 def intent_of(raw: Any, limits: ProposalLimits) -> Intent:

@@ -13,7 +13,7 @@ from uuid import UUID
 from simonides.agent import contract, rules
 from simonides.agent.contract import CONCISE_SENTENCES, CONCISE_WORDS, PREFIX, Checks, Stop, must
 from simonides.agent.result import AgentRun, AppliedMemory, Intent, MemoryState
-from simonides.capture.segments import parts_of
+from simonides.capture.segments import fragments_of
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, ScopeDenied
@@ -25,7 +25,7 @@ from simonides.models.language import LanguageModels, ModelFailed, unfenced
 from simonides.prompt.core_block import is_hard
 from simonides.prompt.lines import LINE_CHARS
 from simonides.recall.lookup import MAX_LISTED, list_memories
-from simonides.recall.recall import recall, standing
+from simonides.recall.recall import core_records, recall
 from simonides.write.remember import remember
 
 HISTORY_CHARS = 240
@@ -135,7 +135,7 @@ class _Run:
     def capture(self, message: str) -> None:
         """Store what a message states."""
         self.begin("capture")
-        own = " ".join(part.text for part in parts_of(message) if part.is_own)
+        own = " ".join(part.text for part in fragments_of(message) if part.is_own)
         limits, most = self.policy.proposals, self.policy.agent.capture_items
         raw = self.ask(
             CAPTURE, partial(rules.propose, own, self.policy),
@@ -157,7 +157,7 @@ class _Run:
         told = {"message": message, "written_keys": written, "refreshed_keys": refreshed}
         self.end(traced, told, blocked=blocked)
 
-    def stored(self, proposal: contract.Proposal, own: str) -> str:
+    def stored(self, proposal: contract.AgentProposal, own: str) -> str:
         """Store a proposal; return ``written``, ``refreshed``, or why not.
 
         Only a value in the user's own words counts as stated by the user.
@@ -215,7 +215,7 @@ class _Run:
         most, allowed = self.policy.agent.answer_chars, self.policy.digest.sensitivities
         given = {key: _applied(key, hit) for key, hit in hits.items()}
         shown = [each.model_dump(exclude={"score"}) for each in given.values()]
-        held = [r for r in standing(self.engine, self.who) if is_hard(r, self.policy)]
+        held = [r for r in core_records(self.engine, self.who) if is_hard(r, self.policy)]
         must_hold = [r.content[:LINE_CHARS] for r in held if r.sensitivity in allowed]
         raw = self.ask(
             APPLY, partial(rules.draft, request, context, list(hits.values()), self.checks, most),

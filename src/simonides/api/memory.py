@@ -11,6 +11,7 @@ from simonides.api.groups import Audit, Pending, Privacy, Receipts
 from simonides.api.task import Task
 from simonides.api.tools import Tools
 from simonides.change import correct, forget, undo
+from simonides.conversations.parts import conversations
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import Outcome, Outcomes
 from simonides.core.record import Draft, Record, id_text
@@ -31,8 +32,7 @@ from simonides.prompt.digest import digest, profile
 from simonides.recall import lookup
 from simonides.recall.recall import explain, recall
 from simonides.sessions.add import add
-from simonides.tasks import loop
-from simonides.write.log import conversations
+from simonides.tasks import verbs
 from simonides.write.remember import remember, remember_one
 
 if TYPE_CHECKING:
@@ -441,9 +441,9 @@ class Memory(Bound):
         if name is None:
             made = self._engine.ids.new(self._engine.clock.now_ms())
             name = f"task-{id_text(made)[-12:]}"
-        who = loop.principal_of_task(self._who, name)
+        who = verbs.principal_of_task(self._who, name)
         bound = Bound(self._engine, who)
-        id = bound._call(loop.begin, goal, plan=plan, constraints=constraints)
+        id = bound._call(verbs.begin, goal, plan=plan, constraints=constraints)
         return Task(self._engine, who, id)
 
     def tools(self, *names: str, receipts: bool = False) -> Tools:

@@ -9,7 +9,7 @@ from simonides.core.engine import Engine
 from simonides.core.outcome import Outcome
 from simonides.core.results import Digest, TaskReport
 from simonides.core.scope import Principal
-from simonides.tasks import loop
+from simonides.tasks import verbs
 
 
 class Task(Bound):
@@ -30,7 +30,7 @@ class Task(Bound):
         Raises:
             InvalidInput: If the task has ended.
         """
-        return self._call(loop.prompt, self._id)
+        return self._call(verbs.prompt, self._id)
 
     def before_model(self) -> str:
         """Return the prompt, and do not look up again what it shows until the turn ends.
@@ -38,7 +38,7 @@ class Task(Bound):
         Raises:
             InvalidInput: If the task has ended.
         """
-        return self._call(loop.before_model, self._id)
+        return self._call(verbs.before_model, self._id)
 
     def before_tool(self, name: str, input: Any = "") -> Digest:
         """Return what is remembered for a call of a tool, and was not shown in this turn.
@@ -50,7 +50,7 @@ class Task(Bound):
         Raises:
             InvalidInput: If the task has ended.
         """
-        return self._call(loop.before_tool, self._id, name, input)
+        return self._call(verbs.before_tool, self._id, name, input)
 
     def observe(
         self, tool: str, result: Any, *, importance: str = "normal", verified: bool = False
@@ -69,7 +69,7 @@ class Task(Bound):
             StoreError: If the store could not.
         """
         return self._call(
-            loop.observe, self._id, tool, result, importance=importance, verified=verified
+            verbs.observe, self._id, tool, result, importance=importance, verified=verified
         )
 
     def note(self, text: str) -> Outcome:
@@ -79,7 +79,7 @@ class Task(Bound):
             InvalidInput: If the task has ended.
             StoreError: If the store could not.
         """
-        return self._call(loop.note, self._id, text)
+        return self._call(verbs.note, self._id, text)
 
     def step_done(self) -> int:
         """Advance to the next step; return how many are done.
@@ -87,7 +87,7 @@ class Task(Bound):
         Raises:
             InvalidInput: If the task has ended.
         """
-        return self._call(loop.step_done, self._id)
+        return self._call(verbs.step_done, self._id)
 
     def turn_end(self) -> None:
         """End a turn of the agent: what it was shown may be shown again.
@@ -95,7 +95,7 @@ class Task(Bound):
         Raises:
             InvalidInput: If the task has ended.
         """
-        return self._call(loop.turn_end, self._id)
+        return self._call(verbs.turn_end, self._id)
 
     def status(self) -> dict[str, Any]:
         """Return goal, plan, current step and how many steps are done.
@@ -103,7 +103,7 @@ class Task(Bound):
         Raises:
             InvalidInput: If the task has ended.
         """
-        return self._call(loop.status, self._id)
+        return self._call(verbs.status, self._id)
 
     def complete(self, learning: str | None = None) -> TaskReport:
         """End the task: keep what matters and what was learned, remove the rest.
@@ -115,7 +115,7 @@ class Task(Bound):
             InvalidInput: If the task has ended.
             StoreError: If the store could not; the task is still open.
         """
-        return self._call(loop.complete, self._id, learning)
+        return self._call(verbs.complete, self._id, learning)
 
     def abandon(self) -> int:
         """End the task and remove all of it; return how many memories that were.
@@ -124,4 +124,4 @@ class Task(Bound):
             InvalidInput: If the task has ended.
             StoreError: If the store could not; the task is still open.
         """
-        return self._call(loop.abandon, self._id)
+        return self._call(verbs.abandon, self._id)

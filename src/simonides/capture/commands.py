@@ -15,7 +15,7 @@ from simonides.text.topics import is_just_said
 from simonides.text.words import listed
 
 
-class Kind(StrEnum):
+class Request(StrEnum):
     """What a clause asks for.
 
     Attributes:
@@ -45,7 +45,7 @@ class Kind(StrEnum):
     UNSAFE = "unsafe"
 
 
-class Reading(NamedTuple):
+class Understood(NamedTuple):
     """What a clause asks for, and about what.
 
     Attributes:
@@ -54,21 +54,21 @@ class Reading(NamedTuple):
             "everything"; the clause itself for rules; empty if the clause does not say.
     """
 
-    kind: Kind
+    kind: Request
     about: str
 
 
-NOTHING = Reading(Kind.SAYS, "")
+NOTHING = Understood(Request.SAYS, "")
 """The reading of a clause that asks for nothing."""
 _QUESTION = re.compile(r"[?？][\"')\s]*$")
 _LAST = re.compile(r"[^\W\d_]+(?=\W*$)")
 _THIS = re.compile(r"(?:it|this|that)\s*[:,–—-]", re.IGNORECASE)
 _TELLS = re.compile(r"\w+\W+\w+|[\u3040-\u30ff\u4e00-\u9fff]{6}")
-_PRIVACY = (Kind.REFUSE, Kind.FORGET, Kind.REMEMBER)
+_PRIVACY = (Request.REFUSE, Request.FORGET, Request.REMEMBER)
 """In the order in which they are looked for; the lists of their wordings have their names."""
 
 
-def read_clause(clause: str, *, goes_on: bool = False, is_ordered: bool = False) -> Reading:
+def read_clause(clause: str, *, goes_on: bool = False, is_ordered: bool = False) -> Understood:
     """Return what a clause of the user's own words asks for, in any of ten languages.
 
     Args:
@@ -122,9 +122,9 @@ class _Reader:
         lead = language.setting("lead").match(text)
         self.body = text[lead.end() :] if lead else text
 
-    def read(self, *, goes_on: bool, is_ordered: bool) -> Reading:
+    def read(self, *, goes_on: bool, is_ordered: bool) -> Understood:
         if self._has("unsay", self.body):
-            return Reading(Kind.UNSAY, "")
+            return Understood(Request.UNSAY, "")
         reading = self._wish(goes_on=goes_on, is_ordered=is_ordered)
         return NOTHING if reading is not NOTHING and self._is_not_meant() else reading
 
@@ -133,7 +133,7 @@ class _Reader:
         is_question = _QUESTION.search(self.text) and not self._is("asks", self.text)
         return bool(is_question) or self._has("says", self.text)
 
-    def _wish(self, *, goes_on: bool, is_ordered: bool) -> Reading:
+    def _wish(self, *, goes_on: bool, is_ordered: bool) -> Understood:
         for kind in _PRIVACY:
             if found := self.language.find(kind, self.body, self.words):
                 return self._about(kind, found)
@@ -142,24 +142,24 @@ class _Reader:
         lasts = lasts and not self._is("in_view", self.body)
         rule = self._rule(self.text, self.body, orders=orders, lasts=lasts)
         if not rule and self._has("unclear", self.body):
-            return Reading(Kind.UNCLEAR, self.clause)
+            return Understood(Request.UNCLEAR, self.clause)
         return rule or NOTHING
 
-    def _about(self, kind: Kind, found: re.Match[str]) -> Reading:
+    def _about(self, kind: Request, found: re.Match[str]) -> Understood:
         start, end = found.span("about") if "about" in found.re.groupindex else (0, 0)
         offset = len(self.text) - len(self.body)
         about = self.clause[offset + start : offset + end].strip()
-        if kind is Kind.REMEMBER:
+        if kind is Request.REMEMBER:
             about = about.rstrip(" .!?。！？")
-            return self._rule(about, plain(about)) or Reading(kind, about)
+            return self._rule(about, plain(about)) or Understood(kind, about)
         if self.language.setting("whole").fullmatch(plain(about).rstrip(" .!")):
-            return Reading(kind, "everything")
+            return Understood(kind, "everything")
         told = (self.body[: found.start()], self.body[found.end() :], about)
         about = "" if _THIS.match(about) else self._trimmed(about)
         tells = any(_tells(self._trimmed(each)) for each in told)
-        if kind is Kind.REFUSE and is_just_said(about) and tells:
-            return Reading(Kind.OFF_RECORD, "")  # "don't store it: Olga is ill"
-        return Reading(kind, about)
+        if kind is Request.REFUSE and is_just_said(about) and tells:
+            return Understood(Request.OFF_RECORD, "")  # "don't store it: Olga is ill"
+        return Understood(kind, about)
 
     def _trimmed(self, about: str) -> str:
         """Return the bare topic: "everything about my wife, please" → "my wife"."""
@@ -170,22 +170,22 @@ class _Reader:
 
     def _rule(
         self, text: str, body: str, *, orders: bool = True, lasts: bool = False
-    ) -> Reading | None:
+    ) -> Understood | None:
         sure = self._has("never_sure", body)
         forbids = sure or (orders and self._has("never", body))
         asks = lasts or (orders and (self._lasts(text, body) or self._has("rule", body)))
         about = text if text is not self.text else self.clause
         if self._is_unsafe(text, body, is_rule=forbids or asks):
-            return Reading(Kind.UNSAFE, about)
+            return Understood(Request.UNSAFE, about)
         if not (forbids or asks) or (not sure and self._has("idiom", body)):
             return None
         if self.language.passes(text, self.words, is_order=True):
-            return Reading(Kind.ONE_OFF, about)
+            return Understood(Request.ONE_OFF, about)
         order = re.split(r"[,;] (?:that|it|this)(?:'s|'re| is)\b", text)[0]  # "…, that's private"
         points = self._is("in_view", order) and not self._is("ever", order)
         if forbids and not (sure or asks) and points:
-            return Reading(Kind.ONE_OFF, about)
-        return Reading(Kind.PROHIBITION if forbids else Kind.RULE, about)
+            return Understood(Request.ONE_OFF, about)
+        return Understood(Request.PROHIBITION if forbids else Request.RULE, about)
 
     def _lasts(self, text: str, body: str) -> bool:
         """Whether a wish is said to last, and is not about the speaker."""

@@ -18,7 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ValidationError, model_validato
 from pydantic.json_schema import SkipJsonSchema
 
 from simonides.capture.clauses import clauses, sentences
-from simonides.capture.commands import Kind, read_clause
+from simonides.capture.commands import Request, read_clause
 from simonides.capture.slots import fact_fields, is_for_now, slots_of
 from simonides.capture.wordings import MOST_CHARS, Wordings, load, plain
 from simonides.core.policy import MANNERS, SEVERAL, folded
@@ -36,14 +36,14 @@ _FIGURE = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d]+")
 _UNIT = re.compile(r"\d\s?([^\W\d_]+|[$€£%])|([$€£])\s?\d")
 _UNNAMED = frozenset("user user's i i'm my the a he she they it".split())
 _STRAIGHT = str.maketrans("‘’ʼ“”„«»–—\u00a0\u202f", '\'\'\'"""""--  ')
-_ORDERS = {Kind.RULE, Kind.PROHIBITION}
-_LASTING = _ORDERS | {Kind.REMEMBER}
+_ORDERS = {Request.RULE, Request.PROHIBITION}
+_LASTING = _ORDERS | {Request.REMEMBER}
 _WISHES = frozenset(MANNERS) - {"name"}
 """Keys of how the user wants to be spoken to; a name is stated."""
 
 _CATEGORIES = dict.fromkeys(SEVERAL, "entity_fact")
 _KINDS = {"rule": "procedural", "event": "episodic"}
-_REFUSES, _WITHDRAWS = {Kind.REFUSE, Kind.OFF_RECORD}, {Kind.FORGET, Kind.UNSAY}
+_REFUSES, _WITHDRAWS = {Request.REFUSE, Request.OFF_RECORD}, {Request.FORGET, Request.UNSAY}
 _DROPS = frozenset(
     "empty too_long no_such_quote quote_too_long refused_by_user unsafe_request"
     " for_now unreal unsupported_name unsupported_number unsupported_negation model_drop".split()
@@ -210,7 +210,7 @@ def _shape(item: Proposal, key: str | None, category: str | None, clause: str) -
     if key is not None:
         fact = fact_fields(clause, key, item.value.strip())
         return fact if "triple" in fact else fact | {"category": category}
-    forbids = item.kind == "rule" and read_clause(clause).kind is Kind.PROHIBITION
+    forbids = item.kind == "rule" and read_clause(clause).kind is Request.PROHIBITION
     name = "constraint" if forbids else item.kind
     fields = {"content": item.value.strip(), "category": name, "kind": _KINDS.get(name, "semantic")}
     return fields | ({"importance": "high"} if item.kind == "rule" else {})
@@ -284,8 +284,8 @@ def _unfit(place: _Place, value: str) -> Iterator[str]:
     quoted = [found[0] for found in _rules().setting("quotation").finditer(sentence)]
     failed = {
         "refused_by_user": refused or later & (_REFUSES | _WITHDRAWS),
-        "unsafe_request": Kind.UNSAFE in asks,
-        "for_now": Kind.ONE_OFF in asks or is_for_now(place.clause) or _has("now", clause),
+        "unsafe_request": Request.UNSAFE in asks,
+        "for_now": Request.ONE_OFF in asks or is_for_now(place.clause) or _has("now", clause),
         "unreal": unreal.search(told) or _has("jokes", f"{sentence} {after}"),
         "not_asserted": _has("condition", head) or _has("condition", clause.partition(",")[0]),
         "not_the_user": _has("says", head) or any(plain(place.quote) in each for each in quoted),

@@ -82,7 +82,7 @@ class Whose(StrEnum):
     UNSURE = "unsure"
 
 
-class Part(NamedTuple):
+class Fragment(NamedTuple):
     """A part of a message.
 
     Attributes:
@@ -99,7 +99,7 @@ class Part(NamedTuple):
         return self.whose is Whose.OWN
 
 
-def parts_of(text: str, me: str | None = None) -> list[Part]:
+def fragments_of(text: str, me: str | None = None) -> list[Fragment]:
     """Cut a user's message into own, foreign and unsure parts; joined they are the message.
 
     Time is linear in the text.
@@ -112,16 +112,16 @@ def parts_of(text: str, me: str | None = None) -> list[Part]:
     first = min([MAX_OPENING_CHARS, *(start for start, _ in blocks)])
     opening = plain(_UNSEEN.sub("", text[:first]))
     if _is_foreign(opening, me) or _NOTICE.match(text):
-        return [Part(text, Whose.OTHER)]
+        return [Fragment(text, Whose.OTHER)]
     edges = [0, *(edge for block in blocks for edge in block), len(text)]
-    parts: list[Part] = []
+    parts: list[Fragment] = []
     for start, stop, is_own in zip(edges, edges[1:], cycle((True, False))):
         if is_own:
             parts += _labelled(text[start:stop])
         elif stop > start:
-            parts.append(Part(text[start:stop], Whose.OTHER))
+            parts.append(Fragment(text[start:stop], Whose.OTHER))
     if _is_talk(plain("".join(part.text for part in parts if part.is_own))):
-        return [Part(text, Whose.OTHER)]
+        return [Fragment(text, Whose.OTHER)]
     stands_apart = any(_stands_apart(text, *block) for block in blocks)
     return _merged(_beside(parts, is_composed=stands_apart))
 
@@ -132,7 +132,7 @@ def _stands_apart(text: str, start: int, stop: int) -> bool:
     return before in ("", "\n") and after in ("", "\n")
 
 
-def _labelled(text: str) -> Iterator[Part]:
+def _labelled(text: str) -> Iterator[Fragment]:
     """Cut what stands outside of frames into paragraphs; a label speaks for those after it.
 
     Of a list its paragraphs only: what follows them is unsure.
@@ -151,19 +151,19 @@ def _labelled(text: str) -> Iterator[Part]:
         if label is not None:
             follows = lead_of(label[1]) if whose is Whose.OWN else whose
             cut = label.end() if follows is Whose.OTHER else label.start()
-            yield Part(paragraph[:cut], whose)
+            yield Fragment(paragraph[:cut], whose)
             whose, paragraph, listed = follows, paragraph[cut:], False
         elif whose is Whose.OWN and (found := _ASKED_ABOVE.match(paragraph)):
-            yield Part(found[0], whose)
-            yield Part(paragraph[found.end() :], Whose.UNSURE)
+            yield Fragment(found[0], whose)
+            yield Fragment(paragraph[found.end() :], Whose.UNSURE)
             continue
         if listed and not _LISTED.match(paragraph):
             whose = Whose.UNSURE
         listed = whose is Whose.OTHER and _LISTED.match(paragraph) is not None
-        yield Part(paragraph, whose)
+        yield Fragment(paragraph, whose)
 
 
-def _beside(parts: list[Part], *, is_composed: bool) -> Iterator[Part]:
+def _beside(parts: list[Fragment], *, is_composed: bool) -> Iterator[Fragment]:
     """Make unsure what stands beside a foreign text in a composed message.
 
     Of paragraphs beside blocks the first is the user's. Where a question or a task is about a text
@@ -174,7 +174,7 @@ def _beside(parts: list[Part], *, is_composed: bool) -> Iterator[Part]:
     typed = {0, *own[:1], *own[-1:]} if is_composed else set(own)
     unsure = set(own) - (typed & tasks if tasks else typed)
     for number, part in enumerate(parts):
-        yield Part(part.text, Whose.UNSURE) if number in unsure else part
+        yield Fragment(part.text, Whose.UNSURE) if number in unsure else part
 
 
 def _is_about_text(text: str) -> bool:
@@ -222,9 +222,9 @@ def _joined(found: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         yield last
 
 
-def _merged(parts: Iterable[Part]) -> list[Part]:
+def _merged(parts: Iterable[Fragment]) -> list[Fragment]:
     runs = groupby((part for part in parts if part.text), key=lambda part: part.whose)
-    return [Part("".join(part.text for part in run), whose) for whose, run in runs]
+    return [Fragment("".join(part.text for part in run), whose) for whose, run in runs]
 
 
 def _is_foreign(text: str, me: str | None) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from simonides.capture.commands import Kind, Reading
+from simonides.capture.commands import Request, Understood
 from simonides.capture.moods import Mood, Sense, opened
 from simonides.capture.wordings import (
     MOST_CHARS,
@@ -38,7 +38,7 @@ MOST_BEFORE_SECRET = 2
 class Wish(NamedTuple):
     """A wish, and whether it is about the memory whatever the memory holds."""
 
-    reading: Reading
+    reading: Understood
     is_sure: bool = True
 
 
@@ -116,7 +116,7 @@ def _secret(text: str) -> Wish | None:
     if len(front.split()) > MOST_BEFORE_SECRET:
         return None
     tells = topic_of(rest).names_something
-    return Wish(Reading(Kind.OFF_RECORD, "") if tells else Reading(Kind.REFUSE, "this"))
+    return Wish(Understood(Request.OFF_RECORD, "") if tells else Understood(Request.REFUSE, "this"))
 
 
 def _verb(text: str, *, orders: bool) -> _Verb | None:
@@ -195,7 +195,7 @@ def _before(front: str) -> str:
 
 
 def _named(verb: _Verb, text: str, before: str, *, requests: bool) -> Wish | None:
-    kind = Kind.REFUSE if verb.kind == "keep" else Kind.FORGET
+    kind = Request.REFUSE if verb.kind == "keep" else Request.FORGET
     first, *rest = shape("wish_ends").split(verb.target, maxsplit=1)
     target = first if first.strip() or not rest else rest[0]
     for name in ("please", "henceforth"):
@@ -204,24 +204,26 @@ def _named(verb: _Verb, text: str, before: str, *, requests: bool) -> Wish | Non
     target, by_it, is_known = target.strip(" .!?,，。！？"), verb.by_it, False
     if shape("only_it").fullmatch(target) and (known := shape("known").search(plain(before))):
         target, by_it, is_known = known[1], True, True
-    if kind is Kind.REFUSE and shape("this_one").match(verb.rest.strip()):
-        return Wish(Reading(Kind.OFF_RECORD, ""))
+    if kind is Request.REFUSE and shape("this_one").match(verb.rest.strip()):
+        return Wish(Understood(Request.OFF_RECORD, ""))
     if verb.kind != "keep" and shape("never_mind").fullmatch(re.split("[,;:]", target)[0]):
         return None
     if is_everything(target):
-        return Wish(Reading(kind, EVERYTHING))
+        return Wish(Understood(kind, EVERYTHING))
     if is_just_said(target):
-        return Wish(Reading(kind, target)) if target else None
+        return Wish(Understood(kind, target)) if target else None
     if not topic_of(target).names_something:
         every = class_in("everything", target, text)
-        return Wish(Reading(kind, EVERYTHING)) if every else None
+        return Wish(Understood(kind, EVERYTHING)) if every else None
     memory = class_in("memory_noun", text) is not None
     if verb.kind == "take_out" and not (memory or requests or by_it):
-        return Wish(Reading(Kind.UNCLEAR, target), is_sure=False)
+        return Wish(Understood(Request.UNCLEAR, target), is_sure=False)
     names = verb.kind == "remove" and shape("about_what").match(verb.rest)
     sure = verb.kind == "keep" or is_known or names
     target = target if target.startswith("that ") else shape("frame").sub("", target)
-    return Wish(Reading(kind, target), bool(sure or (memory and not shape("work").search(target))))
+    return Wish(
+        Understood(kind, target), bool(sure or (memory and not shape("work").search(target)))
+    )
 
 
 def _unclear(sense: Sense, text: str) -> Wish | None:
@@ -238,7 +240,7 @@ def _unclear(sense: Sense, text: str) -> Wish | None:
     about = "; ".join(_own_things(text))
     is_sure = in_memory and (removes or denies)
     is_sure |= keeps and class_in("my", text) is not None
-    return Wish(Reading(Kind.UNCLEAR, about), is_sure) if about else None
+    return Wish(Understood(Request.UNCLEAR, about), is_sure) if about else None
 
 
 def _removes(text: str) -> Iterator[bool]:

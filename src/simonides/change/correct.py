@@ -19,10 +19,11 @@ from simonides.storage.rows import MemoryRow, id_bytes, memories, record_of
 from simonides.storage.transaction import Transaction
 from simonides.write.candidate import candidate_of_record, with_object
 from simonides.write.endings import note
-from simonides.write.gates import insert, refused
+from simonides.write.gates import insert, rejected
 from simonides.write.judge import Drop, judge, judge_approved
+from simonides.write.owner_write import OwnerWrite, owner_write
 from simonides.write.remember import decided, vectors_of
-from simonides.write.turn import Turn, changed_version, enter, owner_turn, renew, under_key
+from simonides.write.versions import changed_version, enter, renew, under_key
 
 
 def correct(
@@ -61,14 +62,14 @@ def correct(
     candidate = candidate_of_record(engine, who, standing, standing.scope, "correct", fields)
     judged = judge_approved(candidate)
     if isinstance(judged, Drop):
-        with owner_turn(engine, standing.owner, who.name) as (tx, _):
-            return refused(tx, judged)
+        with owner_write(engine, standing.owner, who.name) as (tx, _):
+            return rejected(tx, judged)
     [vector] = vectors_of(engine, [judged])
-    with owner_turn(engine, standing.owner, who.name) as turn:
-        row = _in_force(turn.tx, standing, which)
+    with owner_write(engine, standing.owner, who.name) as write:
+        row = _in_force(write.tx, standing, which)
         kept = ("parents",) if row["ttl"] is None else ("parents", "ttl", "hard_expires_at")
         cells = {name: row[name] for name in kept} | cells
-        return insert(turn, judged, vector, row, OutcomeKind.SUPERSEDED, cells)
+        return insert(write, judged, vector, row, OutcomeKind.SUPERSEDED, cells)
 
 
 def _end_of(engine: Engine, expires: Any) -> dict[str, int | None]:
@@ -87,14 +88,14 @@ def _adjust(
     engine: Engine, who: Principal, which: object, standing: Record, cells: Mapping[str, Any]
 ) -> Outcome:
     """Store a version with the same text and other columns."""
-    with owner_turn(engine, standing.owner, who.name) as turn:
-        row = _in_force(turn.tx, standing, which)
-        changed = changed_version(turn.tx, row, **cells)
+    with owner_write(engine, standing.owner, who.name) as write:
+        row = _in_force(write.tx, standing, which)
+        changed = changed_version(write.tx, row, **cells)
         made = [
-            turn.tx.end(row, "superseded", EventType.SUPERSEDED, by=changed["id"]),
-            enter(turn, changed, EventType.ADJUSTED),
+            write.tx.end(row, "superseded", EventType.SUPERSEDED, by=changed["id"]),
+            enter(write, changed, EventType.ADJUSTED),
         ]
-        note(turn, changed)
+        note(write, changed)
     return Outcome(kind=OutcomeKind.SUPERSEDED, record=record_of(changed), events=tuple(made))
 
 
@@ -106,10 +107,10 @@ def confirm(engine: Engine, who: Principal, which: object) -> Outcome:
     """
     standing = own(engine, who, which)
     policy = engine.policies.for_org(standing.scope.org, who.agent)
-    with owner_turn(engine, standing.owner, who.name) as turn:
-        row = _in_force(turn.tx, standing, which)
+    with owner_write(engine, standing.owner, who.name) as write:
+        row = _in_force(write.tx, standing, which)
         rules = policy.categories.get(row["category"], Category())
-        confirmed, event = renew(turn, row, EventType.CONFIRMED, rules, verified_at=turn.tx.now)
+        confirmed, event = renew(write, row, EventType.CONFIRMED, rules, verified_at=write.tx.now)
     return Outcome(kind=OutcomeKind.BUMPED, record=record_of(confirmed), events=(event,))
 
 
@@ -137,31 +138,31 @@ def promote(engine: Engine, who: Principal, which: object, to: str = "org") -> O
         fields["ttl_days"] = left / DAY_MS
     judged = judge(candidate_of_record(engine, who, standing, target, "promote", fields))
     [vector] = vectors_of(engine, [judged])
-    with owner_turn(engine, target.owner, who.name) as turn:
-        outcome = decided(turn, judged, vector)
+    with owner_write(engine, target.owner, who.name) as write:
+        outcome = decided(write, judged, vector)
     if not outcome:
         return outcome
-    with owner_turn(engine, standing.owner, who.name) as (tx, _):
+    with owner_write(engine, standing.owner, who.name) as (tx, _):
         tx.note(EventType.PROMOTED, "memories", b"", reason=f"{standing.id} to {target.path}")
     return outcome
 
 
-def withdraw(turn: Turn, row: MemoryRow, reason: str) -> Outcome:
+def withdraw(write: OwnerWrite, row: MemoryRow, reason: str) -> Outcome:
     """End a memory that was misunderstood; what it had replaced is in force again."""
-    events = [turn.tx.end(row, "superseded", EventType.SUPERSEDED, reason)]
-    for back in ended_by(turn, row["id"]):
-        events.append(enter(turn, back, EventType.CREATED, reason))
-        note(turn, back)
-    record, made = record_of(turn.tx.known(row["id"])), tuple(events)
+    events = [write.tx.end(row, "superseded", EventType.SUPERSEDED, reason)]
+    for back in ended_by(write, row["id"]):
+        events.append(enter(write, back, EventType.CREATED, reason))
+        note(write, back)
+    record, made = record_of(write.tx.known(row["id"])), tuple(events)
     return Outcome(kind=OutcomeKind.UNDONE, record=record, reasons=(reason,), events=made)
 
 
-def ended_by(turn: Turn, id: bytes) -> Iterator[MemoryRow]:
+def ended_by(write: OwnerWrite, id: bytes) -> Iterator[MemoryRow]:
     """Yield what a version has ended as next versions, where nothing has taken its place."""
-    tx = turn.tx
+    tx = write.tx
     for row in memories(tx.connection, statements.ENDED_BY, owner=tx.owner, id=id):
         last = tx.latest(row["root"])
-        if (last is None or last["known_to"] is not None) and not under_key(turn, row):
+        if (last is None or last["known_to"] is not None) and not under_key(write, row):
             yield changed_version(tx, row)
 
 

@@ -27,18 +27,11 @@ from simonides.storage.rows import MemoryRow, by_id, id_bytes
 from simonides.storage.transaction import Transaction
 from simonides.text.analyse import analyse
 from simonides.text.statement import content_hash, read
-from simonides.write import queue
+from simonides.write import pending
 from simonides.write.endings import note
-from simonides.write.turn import (
-    Turn,
-    Vector,
-    bury,
-    changed_version,
-    enter,
-    in_force,
-    owner_turn,
-    vector_cells,
-)
+from simonides.write.owner_write import OwnerWrite, owner_write
+from simonides.write.tombstones import bury
+from simonides.write.versions import Vector, changed_version, enter, in_force, vector_cells
 
 MOST_TERMS = 24
 """Terms of a statement that is looked for in turns; a longer one is a text of its own. Chosen."""
@@ -90,14 +83,14 @@ def _forgotten(
     forget_copies(engine, who, standing.scope, root)
     redactions = _said_again(engine, standing.owner, root) if turns else []
     done: set[bytes] = set()
-    with owner_turn(engine, standing.owner, who.name) as turn:
-        tx = turn.tx
+    with owner_write(engine, standing.owner, who.name) as write:
+        tx = write.tx
         rows = versions(tx.connection, tx.owner, root)
         if not rows:
             raise NotFound(name_of(which))
         events = forget_rows(tx, rows, done)
         for redaction in redactions:
-            redact(turn, redaction, done)
+            redact(write, redaction, done)
     return events
 
 
@@ -113,7 +106,7 @@ def forget_copies(engine: Engine, who: Principal, scope: Scope, root: bytes) -> 
         if has_copies:
             with engine.db.read(scope.owner) as connection:
                 ids = {id_text(row["id"]) for row in versions(connection, scope.owner, root)}
-            with owner_turn(engine, above.owner, who.name) as (tx, _):
+            with owner_write(engine, above.owner, who.name) as (tx, _):
                 _forget_derived(tx, scope.owner, root, ids, set())
             found.append(above.path)
     return found
@@ -131,9 +124,9 @@ def forget_rows(tx: Transaction, rows: list[MemoryRow], done: set[bytes]) -> lis
     events += _forget_derived(tx, tx.owner, root, {id_text(row["id"]) for row in rows}, done)
     tx.connection.run(statements.FORGET_ENDINGS, {"owner": tx.owner, "root": root})
     said = {row["hash"] for row in rows}
-    queue.forget(tx, lambda text: content_hash(text) in said)
+    pending.forget(tx, lambda text: content_hash(text) in said)
     if tx.latest(root) is None:
-        queue.settle(tx, root)
+        pending.settle(tx, root)
         tx.connection.run(statements.FORGET_ECHOES, {"owner": tx.owner, "memory": root})
         tx.connection.run(statements.FORGET_READS, {"owner": tx.owner, "memory": root})
         tx.connection.run(statements.FORGET_DERIVED, {"owner": tx.owner, "id": root})
@@ -284,9 +277,9 @@ def redacted(engine: Engine, row: MemoryRow, covers: Callable[[str], bool]) -> R
     return Redaction(row, content, gone, vector)
 
 
-def redact(turn: Turn, redaction: Redaction, done: set[bytes]) -> bool:
+def redact(write: OwnerWrite, redaction: Redaction, done: set[bytes]) -> bool:
     """Replace a turn by one without some clauses; forget what was learned from these."""
-    tx, row = turn.tx, in_force(turn.tx, redaction.row["id"])
+    tx, row = write.tx, in_force(write.tx, redaction.row["id"])
     if row is None:
         return False
     if is_gap(redaction.content):
@@ -306,7 +299,7 @@ def redact(turn: Turn, redaction: Redaction, done: set[bytes]) -> bool:
     changed = changed_version(tx, row, **cells)
     for each in versions(tx.connection, tx.owner, row["root"]):  # an edit leaves older ones
         _deleted(tx, each["id"])
-    enter(turn, changed, EventType.REDACTED)
+    enter(write, changed, EventType.REDACTED)
     tx.connection.run(statements.FORGET_ENDINGS, {"owner": tx.owner, "root": row["root"]})
-    note(turn, changed)
+    note(write, changed)
     return True

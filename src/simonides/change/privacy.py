@@ -36,15 +36,15 @@ from simonides.core.results import Refusal
 from simonides.core.scope import Principal
 from simonides.core.validation import text
 from simonides.recall.lookup import versions
-from simonides.recall.view import Refusal as Refused
-from simonides.recall.view import refusals_of, renew
+from simonides.recall.view import OptOut as Refused
+from simonides.recall.view import opt_outs_of, renew
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, by_id, id_bytes, latest_of
 from simonides.text.analyse import Mark, analyse
 from simonides.text.topics import EVERYTHING, topic_of
-from simonides.write import queue
-from simonides.write.turn import owner_turn
+from simonides.write import pending
+from simonides.write.owner_write import owner_write
 
 # -- refusals --------------------------------------------------------------------------------------
 
@@ -75,7 +75,7 @@ def refuse(
         data = {"names": sorted(_tied(engine, who, value)), "also": _also(engine, who, value)}
     if kind == "topic" and not topic_of(value).names_something:
         raise InvalidInput("about", "names no subject, for example 'my wife' or 'my health'")
-    with owner_turn(engine, who.owner, who.name) as (tx, index):
+    with owner_write(engine, who.owner, who.name) as (tx, index):
         for id, *known, at, _ in tx.connection.rows(statements.REFUSALS, {"owner": tx.owner}):
             if known == [kind, value]:
                 return _refusal(id, kind, value, at)
@@ -102,7 +102,7 @@ def _also(engine: Engine, who: Principal, about: str) -> list[tuple[str, str]]:
 
 def allow(engine: Engine, who: Principal, id: str) -> bool:
     """Take a refusal back; return whether it was there."""
-    with owner_turn(engine, who.owner, who.name) as (tx, index):
+    with owner_write(engine, who.owner, who.name) as (tx, index):
         rows = tx.connection.rows(statements.REFUSALS, {"owner": tx.owner})
         if text("id", id) not in {id_text(row[0]) for row in rows}:
             return False
@@ -120,13 +120,13 @@ def refusals(engine: Engine, who: Principal) -> list[Refusal]:
 
 def refused(connection: Connection, who: Principal) -> tuple[list[Refused], bool]:
     """Return what the user refused, and whether the whole conversation is refused."""
-    found = refusals_of(connection, who.owner)
+    found = opt_outs_of(connection, who.owner)
     return [each for each in found if not each.ids], _is_refused(who, found)
 
 
 def unrefused(connection: Connection, who: Principal, rows: Iterable[MemoryRow]) -> list[MemoryRow]:
     """Return the memories that the user did not refuse; none if the conversation is refused."""
-    found = refusals_of(connection, who.owner)
+    found = opt_outs_of(connection, who.owner)
     if _is_refused(who, found):
         return []
     return [
@@ -256,18 +256,18 @@ def _forgotten(
     engine.journal.flush()
     copies = {root: forget_copies(engine, who, who.home, root) for root in roots}
     count, kept = 0, None
-    with owner_turn(engine, who.owner, who.name) as turn:
-        tx, done = turn.tx, set[bytes]()
+    with owner_write(engine, who.owner, who.name) as write:
+        tx, done = write.tx, set[bytes]()
         tx.gone = []
         for root in roots:
             count += bool(forget_rows(tx, versions(tx.connection, tx.owner, root), done))
         for redaction in redactions:
-            count += redact(turn, redaction, done)
+            count += redact(write, redaction, done)
         if says is not None:
-            count += queue.forget(tx, says)
+            count += pending.forget(tx, says)
         if tx.gone:
             kept = undo.keep(engine, tx, tx.gone, copies)
-        renew(tx.connection, tx.owner, turn.index)
+        renew(tx.connection, tx.owner, write.index)
     if count:
         engine.db.checkpoint()
     return Gone(count, kept)
@@ -296,8 +296,8 @@ def ask_back(engine: Engine, who: Principal, said: str, found: Named | None = No
     if found is not None:
         data["meant"] = {each.row["id"].hex(): each.places for each in found.likely}
         data["hidden"] = [each.row["id"].hex() for each in found.likely[: found.sure]]
-    with owner_turn(engine, who.owner, who.name) as (tx, index):
-        queue.put(tx, "privacy", data, days=ASKED_DAYS, session=who.conversation)
+    with owner_write(engine, who.owner, who.name) as (tx, index):
+        pending.put(tx, "privacy", data, days=ASKED_DAYS, session=who.conversation)
         renew(tx.connection, tx.owner, index)
 
 
@@ -319,12 +319,12 @@ def asks_everything(engine: Engine, who: Principal, *, answered: bool = False) -
             entry.session == who.conversation
             and entry.data.get("said") == EVERYTHING
             and entry.at >= since
-            for entry in queue.entries(connection, who.owner)
+            for entry in pending.entries(connection, who.owner)
             if entry.kind == "privacy"
         )
 
 
-def forget_meant(engine: Engine, who: Principal, entry: queue.Entry) -> Gone:
+def forget_meant(engine: Engine, who: Principal, entry: pending.Entry) -> Gone:
     """Forget what a request that waits may mean."""
     if entry.data["said"] == EVERYTHING:
         return forget_everything(engine, who)

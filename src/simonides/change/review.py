@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Literal
 
 from simonides.change import privacy
+from simonides.conversations.parts import unread_parts
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound, ScopeDenied
 from simonides.core.outcome import EventType, Outcome, OutcomeKind
-from simonides.core.record import Draft, Place, Record, id_text
+from simonides.core.record import Draft, Partition, Record, id_text
 from simonides.core.results import Waiting
 from simonides.core.scope import Principal, parse_scope
 from simonides.core.validation import text
@@ -20,12 +21,11 @@ from simonides.recall.view import renew
 from simonides.storage.database import Connection
 from simonides.storage.rows import latest_of, record_of
 from simonides.text.topics import EVERYTHING
-from simonides.write import queue
+from simonides.write import pending
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import Commit, Drop, judge_approved
-from simonides.write.log import unread_parts
+from simonides.write.owner_write import OwnerWrite, owner_write
 from simonides.write.remember import decided, vectors_of
-from simonides.write.turn import Turn, owner_turn
 
 KEEP = ("new", "old", "both", "neither")
 
@@ -34,11 +34,11 @@ def waiting(engine: Engine, who: Principal) -> list[Waiting]:
     """Return what waits for a decision, oldest first; what nobody has decided in time ends."""
     now, found = engine.clock.now_ms(), []
     with engine.db.read(who.owner) as connection:
-        is_late = any(each.is_over(now) for each in queue.entries(connection, who.owner))
+        is_late = any(each.is_over(now) for each in pending.entries(connection, who.owner))
     if is_late:
         drop_late(engine, who.owner, who.name)
     with engine.db.read(who.owner) as connection:
-        for entry in queue.entries(connection, who.owner):
+        for entry in pending.entries(connection, who.owner):
             sides = _sides(connection, who, entry)
             if entry.kind != "undo" and _may_see(who, entry, sides):
                 found.append(_shown(entry, sides))
@@ -54,32 +54,32 @@ def waiting(engine: Engine, who: Principal) -> list[Waiting]:
 
 def drop_late(engine: Engine, owner: str, actor: str) -> None:
     """End what nobody has decided in time; what a question hid is shown again."""
-    with owner_turn(engine, owner, actor) as (tx, index):
-        late = queue.drop_expired(tx)
+    with owner_write(engine, owner, actor) as (tx, index):
+        late = pending.drop_expired(tx)
         renew(tx.connection, owner, index)
     for id in late:
         engine.worker.at_close.pop(id, None)
     engine.db.checkpoint()
 
 
-def _sides(connection: Connection, who: Principal, entry: queue.Entry) -> list[Record]:
+def _sides(connection: Connection, who: Principal, entry: pending.Entry) -> list[Record]:
     """Return the statements that contradict each other, as they stand."""
-    return [record_of(row) for row in latest_of(connection, who.owner, queue.sides(entry))]
+    return [record_of(row) for row in latest_of(connection, who.owner, pending.sides(entry))]
 
 
-def _may_see(who: Principal, entry: queue.Entry, sides: Sequence[Record]) -> bool:
+def _may_see(who: Principal, entry: pending.Entry, sides: Sequence[Record]) -> bool:
     """Whether a principal may see all that an entry shows: task, agents and purpose fit."""
-    places = [side.place for side in sides]
+    partitions = [side.partition for side in sides]
     if draft := entry.data.get("draft"):
         audience = draft["audience"]
         agents = None if audience is None else tuple(audience)
-        places.append(Place(parse_scope(draft["scope"]).task, agents, draft["purpose"]))
+        partitions.append(Partition(parse_scope(draft["scope"]).task, agents, draft["purpose"]))
     task = who.home.task
     reach = Reach(who.owner, None if task is None else frozenset({task, None}))
-    return all(may_see(who, reach, place) for place in places)
+    return all(may_see(who, reach, each) for each in partitions)
 
 
-def _shown(entry: queue.Entry, sides: list[Record]) -> Waiting:
+def _shown(entry: pending.Entry, sides: list[Record]) -> Waiting:
     draft = entry.data.get("draft", {})
     return Waiting(
         id=id_text(entry.id), at=to_datetime(entry.at),
@@ -116,7 +116,7 @@ def approve(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcom
     )
 
 
-def judge_held(engine: Engine, who: Principal, entry: queue.Entry) -> Commit | Drop:
+def judge_held(engine: Engine, who: Principal, entry: pending.Entry) -> Commit | Drop:
     """Judge a held statement that is approved."""
     draft = Draft(**entry.data["draft"])
     writer = replace(who, home=parse_scope(str(draft.scope)))  # of the user, perhaps of its task
@@ -156,29 +156,29 @@ def resolve(
     entry = _entry(engine, who, id)
     if entry.kind != "contradiction":
         raise NotFound(id)
-    new, old = queue.sides(entry)
+    new, old = pending.sides(entry)
     kept = {"new": [new], "old": [old], "both": [new, old], "neither": []}[keep]
 
-    def settled(turn: Turn) -> Outcome:
-        tx, rows = turn.tx, [queue.lift(turn.tx, root) for root in kept]
+    def settled(write: OwnerWrite) -> Outcome:
+        tx, rows = write.tx, [pending.clear_review_mark(write.tx, root) for root in kept]
         by = rows[0]["id"] if len(rows) == 1 and rows[0] is not None else None
         events = []
         for root in {new, old} - set(kept):
             row = tx.latest(root)
             if row is not None and row["known_to"] is None:
                 events.append(tx.end(row, "superseded", EventType.SUPERSEDED, "review", by=by))
-                queue.settle(tx, root)
+                pending.settle(tx, root)
         record = None if not rows or rows[0] is None else record_of(rows[0])
         return Outcome(kind=OutcomeKind.SUPERSEDED, record=record, events=tuple(events))
 
     return _decided(engine, who, entry, f"kept_{keep} {reason}", settled)
 
 
-def _entry(engine: Engine, who: Principal, id: str) -> queue.Entry:
+def _entry(engine: Engine, who: Principal, id: str) -> pending.Entry:
     name, now = text("id", id), engine.clock.now_ms()
     with engine.db.read(who.owner) as connection:
-        for entry in queue.entries(connection, who.owner):
-            if entry.kind != queue.UNDO and name in (id_text(entry.id), id_text(entry.id)[-8:]):
+        for entry in pending.entries(connection, who.owner):
+            if entry.kind != pending.UNDO and name in (id_text(entry.id), id_text(entry.id)[-8:]):
                 if entry.is_over(now) or not _may_see(who, entry, _sides(connection, who, entry)):
                     break
                 if _proposed(who, entry.data.get("by", "")):
@@ -200,16 +200,16 @@ def _proposed(who: Principal, by: str) -> bool:
 def _decided(
     engine: Engine,
     who: Principal,
-    entry: queue.Entry,
+    entry: pending.Entry,
     reason: str,
-    decision: Callable[[Turn], Outcome],
+    decision: Callable[[OwnerWrite], Outcome],
 ) -> Outcome:
     """Take an entry out and do what was decided, in one transaction."""
-    with owner_turn(engine, who.owner, who.name) as turn:
-        tx = turn.tx
-        if all(each.id != entry.id for each in queue.entries(tx.connection, tx.owner)):
+    with owner_write(engine, who.owner, who.name) as write:
+        tx = write.tx
+        if all(each.id != entry.id for each in pending.entries(tx.connection, tx.owner)):
             raise NotFound(id_text(entry.id))  # decided meanwhile
         event = tx.remove("pending", entry.id, EventType.REVIEWED, reason.strip())
-        outcome = decision(turn)
-        renew(tx.connection, tx.owner, turn.index)
+        outcome = decision(write)
+        renew(tx.connection, tx.owner, write.index)
     return outcome.model_copy(update={"events": (event, *outcome.events)})

@@ -23,9 +23,11 @@ from simonides.govern.rights import named_scope
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes
 from simonides.storage.transaction import Transaction
-from simonides.write import queue
+from simonides.write import pending
 from simonides.write.endings import note
-from simonides.write.turn import Turn, enter, owner_turn, unbury, under_key
+from simonides.write.owner_write import OwnerWrite, owner_write
+from simonides.write.tombstones import unbury
+from simonides.write.versions import enter, under_key
 
 UNDO_MS = 10 * MINUTE_MS
 """How long what was forgotten in words can be taken back; chosen."""
@@ -46,7 +48,7 @@ def keep(
         "rows": [json.dumps(row, default=_as_text, ensure_ascii=False) for row in rows],
         "copies": [[id_text(root), path] for root, paths in copies.items() for path in paths],
     }
-    event = queue.put(tx, queue.UNDO, data, days=UNDO_MS / DAY_MS)
+    event = pending.put(tx, pending.UNDO, data, days=UNDO_MS / DAY_MS)
     owner, id = tx.owner, id_bytes(event.subject)
     engine.worker.at_close[event.subject] = lambda: finish(engine, owner, id)
     return event.subject
@@ -68,15 +70,15 @@ def undo(engine: Engine, who: Principal, outcome: object) -> Outcome:
         NotFound: If it can no longer be taken back.
     """
     ids, copies, reasons = _ids(outcome), [], ["undone"]
-    with owner_turn(engine, who.owner, who.name) as turn:
-        tx = turn.tx
-        waiting = {id_text(each.id): each for each in queue.entries(tx.connection, tx.owner)}
+    with owner_write(engine, who.owner, who.name) as write:
+        tx = write.tx
+        waiting = {id_text(each.id): each for each in pending.entries(tx.connection, tx.owner)}
         events = []
         for id in ids:
             entry = waiting.get(id)
-            if entry is None or entry.kind != queue.UNDO or entry.is_over(tx.now):
+            if entry is None or entry.kind != pending.UNDO or entry.is_over(tx.now):
                 raise NotFound(id)
-            _restore(turn, [json.loads(row, object_hook=_as_bytes) for row in entry.data["rows"]])
+            _restore(write, [json.loads(row, object_hook=_as_bytes) for row in entry.data["rows"]])
             copies += entry.data["copies"]
             events.append(tx.remove("pending", entry.id, EventType.REVIEWED, "undone"))
             engine.worker.at_close.pop(id, None)
@@ -90,9 +92,9 @@ def undo(engine: Engine, who: Principal, outcome: object) -> Outcome:
 
 def finish(engine: Engine, owner: str, id: bytes) -> None:
     """Delete the copy of what was forgotten; it cannot be taken back any more."""
-    with owner_turn(engine, owner, "undo") as (tx, _):
-        tx.connection.run(statements.NOT_DUE, {"owner": owner, "job": queue.expire_job(id)})
-        if any(each.id == id for each in queue.entries(tx.connection, owner)):
+    with owner_write(engine, owner, "undo") as (tx, _):
+        tx.connection.run(statements.NOT_DUE, {"owner": owner, "job": pending.expire_job(id)})
+        if any(each.id == id for each in pending.entries(tx.connection, owner)):
             tx.remove("pending", id, EventType.FORGOTTEN, "on_request")
     engine.worker.at_close.pop(id_text(id), None)
     engine.db.checkpoint()
@@ -112,20 +114,20 @@ def _ids(outcome: object) -> list[str]:
     return ids
 
 
-def _restore(turn: Turn, rows: list[MemoryRow]) -> None:
+def _restore(write: OwnerWrite, rows: list[MemoryRow]) -> None:
     """Put rows back as they were; a version that took the place of one of them goes."""
-    tx = turn.tx
+    tx = write.tx
     unbury(tx, rows)
     for root in {row["root"] for row in rows}:
         if (now := tx.latest(root)) is not None:
             tx.delete(now["id"], "undone")
     for row in sorted(rows, key=lambda row: (row["said_at"], row["id"])):
         if row["known_to"] is None and any(
-            each["root"] != row["root"] for each in under_key(turn, row)
+            each["root"] != row["root"] for each in under_key(write, row)
         ):
             row = {**row, "known_to": tx.now, "ended": "superseded"}  # another value was told since
         if row["known_to"] is None:
-            enter(turn, row, EventType.CREATED, "undone")
+            enter(write, row, EventType.CREATED, "undone")
         else:
             tx.insert(row, EventType.CREATED, "undone")
         for parent in json.loads(row["parents"] or "[]"):
@@ -134,7 +136,7 @@ def _restore(turn: Turn, rows: list[MemoryRow]) -> None:
                 tx.connection.run(statements.DERIVE, {**link, "child": row["root"]})
     for row in rows:
         if row["known_to"] is None and tx.known(row["id"])["known_to"] is None:
-            note(turn, row)
+            note(write, row)
 
 
 def _as_text(value: Any) -> dict[str, str]:

@@ -18,9 +18,9 @@ import typer
 from typer import Argument, Option
 
 import simonides
-from simonides.cli import parts
+from simonides.cli import caller
+from simonides.cli.caller import IDENTITY, given, memory, read
 from simonides.cli.commands import Commands, by_hand
-from simonides.cli.parts import IDENTITY, given, memory, read
 
 COMPLETION = "_SIMONIDES_COMPLETE"
 """Variable by which the shell's completion script asks."""
@@ -120,7 +120,7 @@ def remember(context: typer.Context, **_: object) -> object:
 @by_hand("admin", "remember")
 def admin_remember(context: typer.Context, **_: object) -> object:
     """Store a statement for everyone in a scope."""
-    return parts.admin(context).remember_many([simonides.Draft(**given(context))])[0]
+    return caller.admin(context).remember_many([simonides.Draft(**given(context))])[0]
 
 
 @by_hand("task", "begin")
@@ -169,7 +169,7 @@ def audit_verify(
 ) -> object:
     """Check that no row or event was changed or removed."""
     if all:
-        return parts.admin(context).verify_audit()
+        return caller.admin(context).verify_audit()
     return memory(context).audit.verify()
 
 
@@ -228,7 +228,7 @@ def worker(
     """Do what time has made due, until SIGINT or SIGTERM."""
     from simonides.life.worker import TICK_S
 
-    jobs, signals = parts.store(context)._engine.worker, SimpleQueue[int]()
+    jobs, signals = caller.store(context)._engine.worker, SimpleQueue[int]()
 
     def stop(number: int, frame: object) -> None:
         jobs.stop()

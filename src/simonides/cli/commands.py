@@ -22,7 +22,7 @@ from typer.core import TyperGroup
 import simonides
 from simonides.api import verbs
 from simonides.api.verbs import Verb
-from simonides.cli import parts
+from simonides.cli import caller
 
 OWN_GROUPS = {"policy": "Policy files.", "db": "PostgreSQL databases."}
 """Groups of commands that are no verbs."""
@@ -111,16 +111,16 @@ def _function(group: str, name: str) -> Function:
     """Return the function of a command; typer makes the options from its signature."""
     if found := BY_HAND.get((group, name)):
         is_draft = name == "remember"  # global options name the rest of its fields
-        return with_options(found, simonides.Draft, without=parts.IDENTITY) if is_draft else found
+        return with_options(found, simonides.Draft, without=caller.IDENTITY) if is_draft else found
     plain = name.replace("-", "_")
     verb = next(v for v in verbs.VERBS if (v.group, v.name) == (group, plain) and v.is_command)
     declared = _declared(verb)
     takes_org = "org" in inspect.signature(declared).parameters
 
     def run(context: typer.Context, **_: object) -> object:
-        more = {"org": parts.org(context)} if takes_org else {}
+        more = {"org": caller.org(context)} if takes_org else {}
         method = verb.function.rpartition(".")[2]
-        result = getattr(_target(context, group), method)(**parts.given(context), **more)
+        result = getattr(_target(context, group), method)(**caller.given(context), **more)
         if not verb.result:
             return result
         return {verb.result: result if isinstance(result, (bool, int, str, Path)) else True}
@@ -133,8 +133,8 @@ def _function(group: str, name: str) -> Function:
 def _target(context: typer.Context, group: str) -> Any:
     """Return the object that has the verbs of a group."""
     if group == "admin":
-        return parts.admin(context)
-    memory = parts.memory(context)
+        return caller.admin(context)
+    memory = caller.memory(context)
     if group == "task":
         return memory.task(name=context.params["task_name"])
     if group == "session":
@@ -217,7 +217,7 @@ def _kind(name: str, text: str, *, is_on: bool) -> tuple[Any, list[str], dict[st
     """
     flag = name.replace("_", "-")
     if "Mapping[" in text:
-        return str, [], {"callback": parts.parsed}
+        return str, [], {"callback": caller.parsed}
     if re.search(r"\b(Sequence|tuple)\[", text):
         return list[str], [f"--{flag.removesuffix('s')}"], {}
     if re.search(r"\bbool\b", text):
@@ -225,7 +225,7 @@ def _kind(name: str, text: str, *, is_on: bool) -> tuple[Any, list[str], dict[st
     for kind in (int, float):
         if re.search(rf"\b{kind.__name__}\b", text):
             return kind, [], {}
-    return str, [], {"callback": parts.read} if name in STDIN else {}
+    return str, [], {"callback": caller.read} if name in STDIN else {}
 
 
 def _argument_help(doc: str) -> dict[str, str]:

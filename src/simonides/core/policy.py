@@ -445,7 +445,7 @@ class Hygiene(Section):
     second_look: Annotated[bool, Strict()] = False
 
 
-class Extraction(Section):
+class ExtractionRules(Section):
     """What the operator wants the language model to look for, beside what it looks for anyway.
 
     Attributes:
@@ -502,7 +502,7 @@ class Policy(Section):
     hygiene: Hygiene = Hygiene()
     digest: DigestRules = DigestRules()
     task: TaskRules = TaskRules()
-    extract: Extraction = Extraction()
+    extract: ExtractionRules = ExtractionRules()
     agent: AgentBudgets = AgentBudgets()
 
     def rank(self, category: str) -> Rank:

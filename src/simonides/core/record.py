@@ -349,7 +349,7 @@ def _with_own_errors() -> None:
 _with_own_errors()
 
 
-class Place(NamedTuple):
+class Partition(NamedTuple):
     """The group in which memories of one owner are compared: those for other readers never mix.
 
     Attributes:
@@ -476,9 +476,9 @@ class Record(Value, Fields):  # type: ignore[misc]  # frozen by its configuratio
         return scope_of(self.owner, self.task)
 
     @property
-    def place(self) -> Place:
+    def partition(self) -> Partition:
         """The group of memories that it is compared with."""
-        return Place(self.task, self.audience, self.purpose)
+        return Partition(self.task, self.audience, self.purpose)
 
     @property
     def label(self) -> Label:

@@ -11,7 +11,7 @@ from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, ScopeDenied
 from simonides.core.outcome import EventType
-from simonides.core.record import Audience, Place, Value
+from simonides.core.record import Audience, Partition, Value
 from simonides.core.scope import GLOBAL, Principal, Right, Scope, checked_id, parse_scope
 from simonides.core.validation import enum_member, nearest
 from simonides.storage import statements
@@ -215,7 +215,7 @@ def _changing(
         tx.flush()
 
 
-def may_see(who: Principal, reach: Reach, place: Place) -> bool:
+def may_see(who: Principal, reach: Reach, place: Partition) -> bool:
     """Whether a reader may see memories of a place: task, audience and purpose all fit."""
     in_reach = reach.tasks is None or place.task in reach.tasks
     return in_reach and is_reader(who, place.audience, place.purpose)

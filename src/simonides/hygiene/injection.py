@@ -18,7 +18,7 @@ from importlib.resources import files
 from itertools import islice
 
 from simonides.hygiene.classifier import MAX_TEXTS, probabilities, threshold
-from simonides.hygiene.rules import readings
+from simonides.hygiene.rules import disguises
 from simonides.text.patterns import PatternSet, spans
 
 INSTRUCTION = "instruction"
@@ -73,7 +73,7 @@ def _plain(text: str) -> str:
     """Return a text in lower case without disguises: invisible, confusable and styled letters."""
     if text.isascii():
         return text.lower()
-    visible = readings(text)
+    visible = disguises(text)
     text = (visible[-1][0] if visible else text).lower()
     folded = {ord(char): _folded(char) for char in set(text) if not char.isascii()}
     if folded:

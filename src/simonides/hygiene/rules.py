@@ -27,7 +27,7 @@ _TAGS = range(0xE0000, 0xE0080)
 _PRINTABLE_TAGS = range(0xE0020, 0xE007F)
 
 
-def readings(text: str) -> list[tuple[str, set[str]]]:
+def disguises(text: str) -> list[tuple[str, set[str]]]:
     """Return the readings of a text without invisible characters, each with those that it lacks.
 
     A text that has none has no readings. Unicode tag characters may pad a token or spell it. A text
@@ -108,7 +108,7 @@ class Rules:
         Invisible characters do not hide a finding; its span includes them.
         """
         found = self._in_reading(text)
-        for reading, lacking in readings(text):
+        for reading, lacking in disguises(text):
             if inside := self._in_reading(reading):
                 at = [place for place, char in enumerate(text) if char not in lacking]
                 found += [replace(f, start=at[f.start], end=at[f.end - 1] + 1) for f in inside]

@@ -10,7 +10,8 @@ from simonides.models.embedder import EmbedderFailed, embed
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, memories, record_of
 from simonides.write.candidate import analysed_as
-from simonides.write.turn import index_row, owner_turn, vector_cells
+from simonides.write.owner_write import owner_write
+from simonides.write.versions import index_row, vector_cells
 
 SLICE = 64
 """Memories of one transaction."""
@@ -29,7 +30,7 @@ def embed_owner(engine: Engine, owner: str) -> int:
             logging.getLogger("simonides.life").warning("not embedded: %s", error)
             return done
         name = engine.embedder.model_id
-        with owner_turn(engine, owner, "embedding") as (tx, index):
+        with owner_write(engine, owner, "embedding") as (tx, index):
             for row, vector in zip(rows, vectors, strict=True):
                 now = tx.memory(row["id"])
                 if now is None or now["known_to"] is not None:

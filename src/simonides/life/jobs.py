@@ -20,7 +20,7 @@ from simonides.life.embedding import embed_owner
 from simonides.sessions.end import end_idle, read_idle
 from simonides.sessions.second_look import look_again
 from simonides.storage import statements
-from simonides.write import queue
+from simonides.write import pending
 
 Job = Callable[[Engine, str, Any], object]
 """A job: a function of the store, an owner, and an argument. It may be run twice."""
@@ -28,7 +28,7 @@ Job = Callable[[Engine, str, Any], object]
 JOBS: Mapping[str, Job] = {
     "end": end_idle,
     "read": read_idle,
-    queue.EXPIRE: lambda engine, owner, _: drop_late(engine, owner, "expiry"),
+    pending.EXPIRE: lambda engine, owner, _: drop_late(engine, owner, "expiry"),
     "embed": lambda engine, owner, _: embed_owner(engine, owner),
     "look": lambda engine, _, held: look_again(engine, *held),
 }

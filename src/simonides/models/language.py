@@ -22,7 +22,7 @@ from simonides.core.clock import Clock
 from simonides.core.errors import ConfigurationError, MissingExtra, SimonidesError
 from simonides.core.results import ModelUsage
 from simonides.core.settings import Settings, openai_url
-from simonides.models.loop import EventLoop
+from simonides.models.event_loop import EventLoop
 
 if TYPE_CHECKING:
     from pydantic_ai import AgentRunResult

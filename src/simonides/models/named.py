@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from simonides.core.errors import ConfigurationError, MissingExtra
 from simonides.models.embedder import EmbedderFailed
-from simonides.models.loop import EventLoop
+from simonides.models.event_loop import EventLoop
 
 
 class NamedEmbedder:

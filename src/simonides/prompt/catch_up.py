@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from simonides.change.privacy import unrefused
+from simonides.conversations.parts import last_part
 from simonides.core.engine import Engine
 from simonides.core.policy import DigestRules
 from simonides.core.scope import Principal
 from simonides.govern.rights import may_see, readable
-from simonides.prompt.lines import Part, item_of
+from simonides.prompt.lines import PromptSection, item_of
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import latest_of, record_of
-from simonides.write.log import last_part
 
 CHARS = 1_300
 """Most characters of it: a whole summary."""
@@ -21,7 +21,9 @@ MOST_SUMMARIES = 64
 an agent may not see them; chosen."""
 
 
-def catch_up(engine: Engine, who: Principal, rules: DigestRules, connection: Connection) -> Part:
+def catch_up(
+    engine: Engine, who: Principal, rules: DigestRules, connection: Connection
+) -> PromptSection:
     """Return the line of the latest summary where a conversation begins.
 
     However old it is, it is shown; only what the reader may see, and nothing of a refused topic.
@@ -29,7 +31,7 @@ def catch_up(engine: Engine, who: Principal, rules: DigestRules, connection: Con
     now, idle = engine.clock.now_ms(), engine.settings.idle_minutes
     found = last_part(connection, who)
     if who.home.task is not None or (found is not None and not found.is_over(now, idle)):
-        return Part()
+        return PromptSection()
     [reach] = [each for each in readable(engine, who) if each.owner == who.owner]
     named = {"owner": who.owner, "purpose": who.purpose or "", "limit": MOST_SUMMARIES}
     roots = [root for (root,) in connection.rows(statements.LAST_SUMMARIES, named)]
@@ -37,6 +39,6 @@ def catch_up(engine: Engine, who: Principal, rules: DigestRules, connection: Con
     records = (record_of(row) for row in rows if unrefused(connection, who, [row]))
     for record in records:
         is_shown = record.is_current and record.sensitivity in rules.sensitivities
-        if is_shown and may_see(who, reach, record.place):
-            return Part([item_of(record, "last", CHARS)], [record])
-    return Part()
+        if is_shown and may_see(who, reach, record.partition):
+            return PromptSection([item_of(record, "last", CHARS)], [record])
+    return PromptSection()

@@ -10,14 +10,16 @@ from simonides.core.policy import MANNERS, Budget, Policy, Rank
 from simonides.core.record import Importance, Record, Trust
 from simonides.core.results import DigestItem
 from simonides.core.scope import Principal
-from simonides.prompt.lines import LINE_CHARS, Part, item_of
-from simonides.recall.recall import standing, status
+from simonides.prompt.lines import LINE_CHARS, PromptSection, item_of
+from simonides.recall.recall import core_records, status
 
 PINNED, FACTS = "pinned", "facts"
 EVERYTHING = Budget(items=1_000, chars=1_000_000)
 
 
-def core_block(records: Sequence[Record], policy: Policy, *, is_whole: bool = False) -> Part:
+def core_block(
+    records: Sequence[Record], policy: Policy, *, is_whole: bool = False
+) -> PromptSection:
     """Return what stands in every prompt: only what the user or the system says.
 
     Dangers come first, then prohibitions: they share a budget, and the oldest prohibitions give
@@ -48,7 +50,7 @@ def core_block(records: Sequence[Record], policy: Policy, *, is_whole: bool = Fa
         items += reversed(shown) if in_age else shown
         if len(shown) < len(groups[name]):
             hidden[str(name)] = len(groups[name]) - len(shown)
-    block = Part(items, records, hidden=hidden)
+    block = PromptSection(items, records, hidden=hidden)
     left = [each.id for name in budgets for each in groups[name] if each.id not in block.by_id]
     return block._replace(left_out=[(id, "budget") for id in left])
 
@@ -56,7 +58,7 @@ def core_block(records: Sequence[Record], policy: Policy, *, is_whole: bool = Fa
 def status_of(engine: Engine, who: Principal) -> dict[str, Any]:
     """Return counts, what the store runs on, and what the core block has no room for."""
     policy = engine.policies.for_org(who.home.org, who.agent)
-    return {**status(engine, who), "hidden": core_block(standing(engine, who), policy).hidden}
+    return {**status(engine, who), "hidden": core_block(core_records(engine, who), policy).hidden}
 
 
 def is_hard(record: Record, policy: Policy) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simonides.capture.messages import read_messages
-from simonides.capture.segments import Whose, parts_of
+from simonides.capture.segments import Whose, fragments_of
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.record import id_text
@@ -19,11 +19,18 @@ from simonides.core.validation import between
 from simonides.prompt.catch_up import catch_up
 from simonides.prompt.core_block import core_block
 from simonides.prompt.found import Limits, found_part
-from simonides.prompt.lines import LINE_CHARS, Part, assembled, estimated_tokens, hash_of, item_of
+from simonides.prompt.lines import (
+    LINE_CHARS,
+    PromptSection,
+    assembled,
+    estimated_tokens,
+    hash_of,
+    item_of,
+)
 from simonides.prompt.receipts import floor_of, keep, question_digest
 from simonides.recall.changes import NOTHING, changes_since
 from simonides.recall.lookup import MAX_LISTED, list_memories
-from simonides.recall.recall import MAX_QUERY_CHARS, ask_of, recall, standing
+from simonides.recall.recall import MAX_QUERY_CHARS, ask_of, core_records, recall
 from simonides.text.analyse import query_terms
 
 FOUND = 12
@@ -88,8 +95,8 @@ def digest(
         code = question_digest(connection, who, question)
         if not rules.enabled:
             return _told(engine, who, code, [], floor=0.0, is_kept=receipt)
-        records = standing(engine, who, scopes, connection)
-        last = catch_up(engine, who, rules, connection) if has_core else Part()
+        records = core_records(engine, who, scopes, connection)
+        last = catch_up(engine, who, rules, connection) if has_core else PromptSection()
         changes = changes_since(engine, who, ask, hits, connection) if hits else NOTHING
         least = floor_of(engine, who, connection) if floor is None else floor
     block = core_block(records, policy)
@@ -117,7 +124,9 @@ def question_of(about: object) -> str | None:
 
 
 def _own_words(text: str) -> str:
-    return "".join(part.text for part in parts_of(text) if part.whose is not Whose.OTHER).strip()
+    return "".join(
+        part.text for part in fragments_of(text) if part.whose is not Whose.OTHER
+    ).strip()
 
 
 def _is_sum(about: str) -> bool:
@@ -139,7 +148,7 @@ def profile(engine: Engine, who: Principal, *, receipt: bool = True) -> Digest:
     """
     policy = engine.policies.for_org(who.home.org, who.agent)
     with engine.db.read(*(each.owner for each in ask_of(engine, who, "").reach)) as connection:
-        block = core_block(standing(engine, who, None, connection), policy, is_whole=True)
+        block = core_block(core_records(engine, who, None, connection), policy, is_whole=True)
     named = [
         record
         for record in list_memories(
@@ -148,7 +157,7 @@ def profile(engine: Engine, who: Principal, *, receipt: bool = True) -> Digest:
         if record.id not in block.by_id and record.sensitivity in policy.digest.sensitivities
     ]
     named.sort(key=lambda each: each.said_at, reverse=True)
-    facts = Part([item_of(each, "relevant", LINE_CHARS) for each in named], named)
+    facts = PromptSection([item_of(each, "relevant", LINE_CHARS) for each in named], named)
     return _told(engine, who, "", [block, facts], floor=0.0, is_kept=receipt)
 
 
@@ -156,7 +165,7 @@ def _told(
     engine: Engine,
     who: Principal,
     code: str,
-    parts: Sequence[Part],
+    parts: Sequence[PromptSection],
     *,
     floor: float,
     is_kept: bool,

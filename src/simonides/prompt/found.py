@@ -13,7 +13,7 @@ from simonides.core.record import REFUSED, SUMMARY, TURN, Record, Trust
 from simonides.core.results import DigestItem, Hit
 from simonides.core.scope import Principal
 from simonides.models.embedder import TokenCounter
-from simonides.prompt.lines import LINE_CHARS, Part, with_line
+from simonides.prompt.lines import LINE_CHARS, PromptSection, with_line
 from simonides.recall.changes import Changes
 from simonides.text.analyse import query_terms
 from simonides.text.changes import Cue, cue_of
@@ -62,7 +62,7 @@ def found_part(
     rules: DigestRules,
     floor: float,
     limits: Limits,
-) -> Part:
+) -> PromptSection:
     """Return the lines of what bears on a question, the newer of what changed first.
 
     Args:
@@ -91,7 +91,7 @@ def found_part(
             own.append(item)
         else:
             left += [(id, "budget") for id in item.ids]
-    return Part(items, [hit.record for hit in ordered], left)
+    return PromptSection(items, [hit.record for hit in ordered], left)
 
 
 def _passing(
@@ -265,4 +265,4 @@ def _is_soon(near: Record, record: Record) -> bool:
 def _position(record: Record, step: int = 0) -> tuple[Any, ...]:
     at = (record.position or 0) + step
     is_foreign = record.trust is Trust.EXTERNAL
-    return (record.owner, record.place, is_foreign, record.session, at)
+    return (record.owner, record.partition, is_foreign, record.session, at)

@@ -21,7 +21,7 @@ PARTS: Mapping[str, str] = {
 }  # fmt: skip
 
 
-class Part(NamedTuple):
+class PromptSection(NamedTuple):
     """A part of a digest.
 
     Attributes:

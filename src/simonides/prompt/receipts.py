@@ -201,7 +201,7 @@ def _records(engine: Engine, who: Principal, receipt: Receipt) -> dict[str, Reco
     shown = [(item.owner, id) for item in receipt.items for id in item.ids]
     with engine.db.read(*owners) as connection:
         seen = fetched(connection, ((o, id_bytes(id)) for o, id in shown if o in reach))
-    found = {r.id: r for r in seen.values() if may_see(who, reach[r.owner], r.place)}
+    found = {r.id: r for r in seen.values() if may_see(who, reach[r.owner], r.partition)}
     reader = (parse_scope(receipt.reader).owner, receipt.purpose)
     is_own = reader == (who.owner, who.purpose)
     gone = [id for _, id in shown if not is_own or id not in found]

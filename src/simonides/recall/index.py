@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simonides.core.clock import DAY_MS, FOREVER, MINUTE_MS, in_steps
-from simonides.core.record import TURN, Audience, Importance, Kind, Place, Status, is_gap
+from simonides.core.record import TURN, Audience, Importance, Kind, Partition, Status, is_gap
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, rows_of_ids
@@ -30,7 +30,7 @@ from simonides.text.statement import fingerprint
 from simonides.text.topics import Topic
 
 if TYPE_CHECKING:
-    from simonides.recall.view import Refusal
+    from simonides.recall.view import OptOut
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.integer[Any]]
@@ -70,10 +70,10 @@ def _session(row: MemoryRow) -> str:
 
 
 @lru_cache
-def place_of(task: str | None, audience: str | None, purpose: str | None) -> Place:
+def partition_of(task: str | None, audience: str | None, purpose: str | None) -> Partition:
     """Return the place of its cells in a row."""
     agents = None if audience is None else tuple(json.loads(audience))
-    return Place(task, agents, purpose)
+    return Partition(task, agents, purpose)
 
 
 class Analysed(NamedTuple):
@@ -224,7 +224,7 @@ class OwnerIndex:
         self.sources: set[str] = set()
         self._turns: dict[tuple[int, int], int] = {}
         self.without_vector = 0
-        self.refusals: tuple[Refusal, ...] = ()
+        self.refusals: tuple[OptOut, ...] = ()
         self._hidden: tuple[int, Bools] = (-1, np.zeros(0, np.bool_))
 
     def __len__(self) -> int:
@@ -329,7 +329,7 @@ class OwnerIndex:
             self.holding[token] = self.holding.get(token, 0) + 1
         self.row_of[id] = place
         has_vector, pinned = self._has_vector(row), bool(row["pinned"])
-        readers = place_of(row["task"], row["audience"], row["purpose"])
+        readers = partition_of(row["task"], row["audience"], row["purpose"])
         ends = [each for each in (row["hard_expires_at"], row["valid_to"]) if each is not None]
         soft = row["soft_expires_at"]
         at = row["said_at"]
@@ -483,7 +483,7 @@ class OwnerIndex:
             return 0.0
         return float(self.column("scale")[row]) * float(vector @ self.vectors[row])
 
-    def overlapping(self, place: Place, terms: Iterable[str]) -> Floats:
+    def overlapping(self, place: Partition, terms: Iterable[str]) -> Floats:
         """Return the word overlap (Jaccard) of a text with each statement of a place.
 
         Turns, other places and holes have 0.

@@ -18,7 +18,7 @@ from simonides.core.results import Hit, Page
 from simonides.core.scope import Principal
 from simonides.core.validation import between, text
 from simonides.govern.rights import Reach, may_see, readable
-from simonides.recall.index import OwnerIndex, place_of
+from simonides.recall.index import OwnerIndex, partition_of
 from simonides.recall.view import View
 from simonides.storage import statements
 from simonides.storage.database import Connection
@@ -162,7 +162,7 @@ def exclusions(who: Principal, record: Record, reach: Sequence[Reach], now: int)
     over = record.valid_to is not None and to_ms(record.valid_to) <= now
     found = {
         "out_of_scope": mine is None,
-        "other_reader": mine is not None and not may_see(who, mine, record.place),
+        "other_reader": mine is not None and not may_see(who, mine, record.partition),
         record.status.value: not record.is_current,
         "expired": expired,
         "no_longer_valid": over,
@@ -208,8 +208,8 @@ def _nearest_key(
     for each in reach:
         rows = connection.rows(statements.KEYS, {"owner": each.owner})
         for key, task, audience, purpose, ends in rows:
-            place = place_of(task, audience, purpose)
-            if (ends is None or ends > now) and may_see(who, each, place):
+            partition = partition_of(task, audience, purpose)
+            if (ends is None or ends > now) and may_see(who, each, partition):
                 keys[key] = None
     return next(iter(difflib.get_close_matches(name, keys, n=1)), None)
 

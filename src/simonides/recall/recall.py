@@ -178,7 +178,7 @@ def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Rec
     return Recall(hits, degraded)
 
 
-def standing(
+def core_records(
     engine: Engine,
     who: Principal,
     scopes: Sequence[str] | None = None,
@@ -388,9 +388,13 @@ def _take(
             if not record.is_current and not ask.is_past:
                 if not is_last:
                     return None
-                newer, place = latest(connection, record), record.place
+                newer, partition = latest(connection, record), record.partition
                 # What is found as well has a place of its own.
-                if not newer.is_current or newer.place != place or id_bytes(newer.id) in records:
+                if (
+                    not newer.is_current
+                    or newer.partition != partition
+                    or id_bytes(newer.id) in records
+                ):
                     continue
                 record = newer
             record = as_then(record) if ask.is_past else record

@@ -195,7 +195,7 @@ def _joined(
 
 
 @dataclass(frozen=True)
-class Refusal:
+class OptOut:
     """What an owner does not want to have remembered, or may want to have forgotten.
 
     Attributes:
@@ -217,24 +217,24 @@ class Refusal:
         return self.value == {"key": key, "category": category}.get(self.kind)
 
 
-def refusals_of(connection: Connection, owner: str) -> tuple[Refusal, ...]:
+def opt_outs_of(connection: Connection, owner: str) -> tuple[OptOut, ...]:
     """Return what an owner does not want to have remembered, or is asked about."""
     found = []
     for _, kind, value, _, text in connection.rows(statements.REFUSALS, {"owner": owner}):
         data = json.loads(text)
         topic = topic_of(value, frozenset(data["names"])) if kind == "topic" else None
-        found.append(Refusal(kind, value, topic))
-        found += [Refusal(*each) for each in data["also"]]
+        found.append(OptOut(kind, value, topic))
+        found += [OptOut(*each) for each in data["also"]]
     for *_, data in connection.rows(statements.PENDING, {"owner": owner}):
         if meant := json.loads(data).get("hidden"):
-            found.append(Refusal("asked", "", None, frozenset(map(bytes.fromhex, meant))))
+            found.append(OptOut("asked", "", None, frozenset(map(bytes.fromhex, meant))))
     return tuple(found)
 
 
 def renew(connection: Connection, owner: str, index: OwnerIndex) -> None:
     """Let an index hide what its owner refuses or is asked about by now."""
     with index.lock:
-        index.refusals = refusals_of(connection, owner)
+        index.refusals = opt_outs_of(connection, owner)
         index.revision += 1
 
 
@@ -284,7 +284,7 @@ class IndexCache:
         index.remove([row[_ID] for row in rows])
         index.add(dict(zip(INDEXED, r, strict=True)) for r in rows if r[_KNOWN_TO] is None)
         index.compact_if_sparse()
-        index.refusals = refusals_of(connection, owner)
+        index.refusals = opt_outs_of(connection, owner)
 
     def reading(
         self, connection: Connection, owners: Sequence[str], work: Callable[[View], T]

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from simonides.capture.commands import Kind, Reading
+from simonides.capture.commands import Request, Understood
 from simonides.capture.messages import Message, read_messages
 from simonides.capture.wishes import is_yes
 from simonides.change import privacy
+from simonides.conversations.parts import go_on, last_part, next_position
 from simonides.core.clock import local_time, to_ms, zoned_moment
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
@@ -20,20 +21,19 @@ from simonides.core.results import AddLine, AddReport
 from simonides.core.scope import Principal
 from simonides.core.validation import enum_member, text
 from simonides.prompt.receipts import echoed
-from simonides.recall.view import Refusal
+from simonides.recall.view import OptOut
 from simonides.sessions.facts import correct_facts, keep_last
 from simonides.sessions.model import read_by_model
-from simonides.sessions.obey import obey
 from simonides.sessions.reading import UNSURE, WITHDRAWS, Piece, pieces_of
+from simonides.sessions.requests import carry_out
 from simonides.sessions.resent import Mark, known, last_turns, replaced, undo
 from simonides.storage.rows import id_bytes, record_of
 from simonides.text.analyse import analyse
 from simonides.text.topics import EVERYTHING, is_session
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import Commit, Hold, Judgement, judge
-from simonides.write.log import go_on, last_part, next_position
+from simonides.write.owner_write import owner_write
 from simonides.write.remember import decided, decided_alone, vectors_of
-from simonides.write.turn import owner_turn
 
 SLICE = 64
 """Most messages of one transaction; turns of larger calls get their vectors afterwards."""
@@ -106,10 +106,10 @@ def add(
             continue
         batch.append(replace(each, edits=edited.get(place, ())))
         if asks:  # they are about what came before
-            told = any(ask.kind is Kind.OFF_RECORD for ask in asks)
+            told = any(ask.kind is Request.OFF_RECORD for ask in asks)
             cut = told or any(piece.is_cut for piece in each.pieces)
             sure = privacy.asks_everything(engine, who)
-            done = tuple(obey(engine, who, ask, cut=cut, confirmed=sure) for ask in asks)
+            done = tuple(carry_out(engine, who, ask, cut=cut, confirmed=sure) for ask in asks)
             [line] = _stored(engine, who, batch, turns_later=later)
             lines.append(line.model_copy(update={"asked": done}))
             batch = []
@@ -183,28 +183,28 @@ def _stored(
     every = [j for each in said for turn, facts in each.judged for j in (turn, *facts)]
     vectors = iter(vectors_of(engine, every, turns_later=turns_later))
     lines: list[AddLine] = []
-    with owner_turn(engine, who.owner, who.name) as turn:
-        tx = turn.tx
+    with owner_write(engine, who.owner, who.name) as write:
+        tx = write.tx
         position = first = next_position(tx, who)
         for each in said:
             kept: list[Outcome] = []
             learned: list[Outcome] = []
             over = len(tx.ended)
-            old, gone = undo(turn, who, each.edits) if each.edits else ([], [])
+            old, gone = undo(write, who, each.edits) if each.edits else ([], [])
             for piece, (judged, facts) in zip(each.pieces, each.judged, strict=True):
                 before, vector = old.pop(0) if old else None, next(vectors)
                 at = position if before is None else before["position"]
                 one = placed(judged, position=at)
                 if before is None:
-                    outcome = decided(turn, one, vector)
+                    outcome = decided(write, one, vector)
                     position += 1
                 else:
-                    outcome = replaced(turn, one, vector, before, has_time=each.at is not None)
+                    outcome = replaced(write, one, vector, before, has_time=each.at is not None)
                 kept += [outcome] if piece.is_kept else []  # a gap only holds the place
                 parents = () if outcome.record is None else (outcome.record,)
                 for fact in facts:
                     fact = placed(fact, parents=parents)
-                    learned.append(decided_alone(turn, fact, next(vectors)))
+                    learned.append(decided_alone(write, fact, next(vectors)))
             for row in old:  # the message has fewer turns now
                 tx.end(row, "superseded", EventType.SUPERSEDED, "edited")
             turns = {id_bytes(each.record.id) for each in kept if each.record is not None}
@@ -224,20 +224,20 @@ def _settle(engine: Engine, who: Principal, pieces: Sequence[Piece]) -> None:
     for piece in own:
         for sentence, reading in piece.doubted:
             asked = any(ask.kind in WITHDRAWS for ask in piece.asks)
-            if reading.kind is Kind.UNCLEAR:
+            if reading.kind is Request.UNCLEAR:
                 known = any(privacy.holds(engine, who, each) for each in reading.about.split("; "))
                 piece.asks += [reading] if known and not piece.asks else []
             elif not asked and privacy.meant(engine, who, reading.about).exact:
-                piece.asks = [ask for ask in piece.asks if ask.kind is not Kind.UNCLEAR]
+                piece.asks = [ask for ask in piece.asks if ask.kind is not Request.UNCLEAR]
                 piece.obey(sentence, reading)
         if not piece.asks and privacy.sounds_meant(engine, who, piece.unread):
-            piece.asks.append(Reading(Kind.UNCLEAR, piece.text))
+            piece.asks.append(Understood(Request.UNCLEAR, piece.text))
     first = own[0] if own else None
     if first and is_yes(first.text) and privacy.asks_everything(engine, who, answered=True):
-        first.obey(first.text, Reading(Kind.FORGET, EVERYTHING))
+        first.obey(first.text, Understood(Request.FORGET, EVERYTHING))
 
 
-def _cut_refused(pieces: Sequence[Piece], refused: tuple[list[Refusal], bool]) -> None:
+def _cut_refused(pieces: Sequence[Piece], refused: tuple[list[OptOut], bool]) -> None:
     """Cut out of the turns what the user does not want to be kept, as `privacy.refused` says it."""
     found, is_refused = refused
     for piece in pieces:
@@ -249,7 +249,9 @@ def _cut_refused(pieces: Sequence[Piece], refused: tuple[list[Refusal], bool]) -
                 piece.cut(each.topic)
             elif each.topic is None:
                 piece.cut_learned(each.covers)
-        is_refused |= any(ask.kind is Kind.REFUSE and is_session(ask.about) for ask in piece.asks)
+        is_refused |= any(
+            ask.kind is Request.REFUSE and is_session(ask.about) for ask in piece.asks
+        )
 
 
 def placed(judged: Judgement, **fields: Any) -> Judgement:
@@ -266,7 +268,7 @@ def _judged(
         "session": who.conversation, "role": piece.role, "speaker": piece.speaker,
         "source": piece.source, "at": at, "origin": piece.origin,
     }  # fmt: skip
-    refused = (REFUSED,) if any(ask.kind is Kind.UNSAFE for ask in piece.asks) else ()
+    refused = (REFUSED,) if any(ask.kind is Request.UNSAFE for ask in piece.asks) else ()
     turn = Draft(piece.text, position=0, message_id=message.id, tags=refused, **shared)
     facts = [Draft(**{**shared, "role": None, **fields}) for fields in piece.learned]
     judged = [judge(candidate_of(engine, who, fact)) for fact in facts]

@@ -17,6 +17,7 @@ from typing import Any
 from simonides.capture.proposals import supported_summary
 from simonides.change.privacy import unrefused
 from simonides.change.review import judge_held
+from simonides.conversations import parts
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound, StoreError
 from simonides.core.outcome import EventType
@@ -31,11 +32,11 @@ from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, id_bytes, said_at
 from simonides.storage.transaction import Transaction
 from simonides.text.analyse import query_terms
-from simonides.write import log, queue
+from simonides.write import pending
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import judge, judge_approved
+from simonides.write.owner_write import OwnerWrite, owner_write
 from simonides.write.remember import decided_alone, vectors_of
-from simonides.write.turn import Turn, owner_turn
 
 SUMMARY_DAYS = 30
 """Days for which recall finds a summary; later only a question about that time does."""
@@ -57,11 +58,11 @@ LEAST_SUPPORT = 2
 def end(engine: Engine, who: Principal) -> SessionReport:
     """End what is open of a conversation, and whatever end of it a killed process left behind."""
     if _open_part(engine, who) is not None:
-        with owner_turn(engine, who.owner, who.name) as (tx, _):
-            if (found := log.last_part(tx.connection, who)) is not None:
-                log.begin_end(engine, tx, found, log.next_position(tx, who) - 1)
+        with owner_write(engine, who.owner, who.name) as (tx, _):
+            if (found := parts.last_part(tx.connection, who)) is not None:
+                parts.begin_end(engine, tx, found, parts.next_position(tx, who) - 1)
     report = SessionReport(session=who.conversation)
-    for part in _ending(engine, who.owner, log.name_of(who)):
+    for part in _ending(engine, who.owner, parts.name_of(who)):
         report = finish(engine, who, part)
     return report
 
@@ -69,26 +70,28 @@ def end(engine: Engine, who: Principal) -> SessionReport:
 def end_idle(engine: Engine, owner: str, id: str) -> None:
     """End a part of a conversation if its quiet time is over; a job of the worker."""
     part_id = bytes.fromhex(id)
-    job = {"owner": owner, "job": log.end_job(part_id)}
-    with owner_turn(engine, owner, "session end") as (tx, _):
-        part = log.part_of(tx.connection, owner, part_id)
+    job = {"owner": owner, "job": parts.end_job(part_id)}
+    with owner_write(engine, owner, "session end") as (tx, _):
+        part = parts.part_of(tx.connection, owner, part_id)
         if part is None or part.status == "ended":
             return
         due, tries = tx.connection.one(statements.DUE_AT, job) or (tx.now, 0)
         if part.status == "open" and not tries and due > tx.now:
             return  # something was added since
         if part.status == "open":
-            log.begin_end(engine, tx, part, log.next_position(tx, log.principal_of_part(part)) - 1)
+            parts.begin_end(
+                engine, tx, part, parts.next_position(tx, parts.principal_of_part(part)) - 1
+            )
     for each in _ending(engine, owner, part.name):
-        finish(engine, log.principal_of_part(each), each)
+        finish(engine, parts.principal_of_part(each), each)
 
 
 def read_idle(engine: Engine, owner: str, id: str) -> None:
     """Let the model read what waits of a part; a job of the worker."""
     with engine.db.read(owner) as connection:
-        part = log.part_of(connection, owner, bytes.fromhex(id))
+        part = parts.part_of(connection, owner, bytes.fromhex(id))
     if part is not None:
-        read_waiting(engine, log.principal_of_part(part), part.id)
+        read_waiting(engine, parts.principal_of_part(part), part.id)
 
 
 def end_begun(engine: Engine) -> None:
@@ -108,18 +111,18 @@ def end_begun(engine: Engine) -> None:
             _log.warning("a session is not ended: %s", error)
 
 
-def _ending(engine: Engine, owner: str, name: str) -> list[log.Part]:
+def _ending(engine: Engine, owner: str, name: str) -> list[parts.SessionPart]:
     with engine.db.read(owner) as connection:
-        return log.ending_parts(connection, owner, name)
+        return parts.ending_parts(connection, owner, name)
 
 
-def _open_part(engine: Engine, who: Principal) -> log.Part | None:
+def _open_part(engine: Engine, who: Principal) -> parts.SessionPart | None:
     with engine.db.read(who.owner) as connection:
-        part = log.last_part(connection, who)
+        part = parts.last_part(connection, who)
     return part if part is not None and part.status == "open" else None
 
 
-def finish(engine: Engine, who: Principal, part: log.Part) -> SessionReport:
+def finish(engine: Engine, who: Principal, part: parts.SessionPart) -> SessionReport:
     """Take the steps of an end that are left, and report what they did."""
     ending = Ending(engine, who, part)
     for step in STEPS[STEPS.index(part.step) + 1 :]:
@@ -145,7 +148,7 @@ class Ending:
         report: What was done so far.
     """
 
-    def __init__(self, engine: Engine, who: Principal, part: log.Part) -> None:
+    def __init__(self, engine: Engine, who: Principal, part: parts.SessionPart) -> None:
         self._engine, self._who, self._part = engine, who, part
         self._turns: list[MemoryRow] = []
         self._learned: list[MemoryRow] = []
@@ -163,9 +166,9 @@ class Ending:
                 if step == "extracted":
                     self._extract()
                 effect = self.prepare(step)
-                with owner_turn(self._engine, self._who.owner, self._who.name) as turn:
-                    if (step not in STEPS or self.take(turn.tx, step)) and effect is not None:
-                        effect(turn)
+                with owner_write(self._engine, self._who.owner, self._who.name) as write:
+                    if (step not in STEPS or self.take(write.tx, step)) and effect is not None:
+                        effect(write)
             except NotFound:
                 if not self._read():
                     raise
@@ -177,12 +180,12 @@ class Ending:
         before = [each["id"] for each in self._turns]
         with self._engine.db.read(self._who.owner) as connection:
             self._turns = self._turns_now(connection)
-            self._learned = log.learned_from(connection, self._who.owner, self._turns)
+            self._learned = parts.learned_from(connection, self._who.owner, self._turns)
         return before != [each["id"] for each in self._turns]
 
     def _turns_now(self, connection: Connection) -> list[MemoryRow]:
-        first, last = self._part.data["first"], log.last_of(self._part)
-        return log.turns_of(connection, self._who, first, last)
+        first, last = self._part.data["first"], parts.last_of(self._part)
+        return parts.turns_of(connection, self._who, first, last)
 
     def _told(self) -> list[MemoryRow]:
         """Return what may be summed up: no results of tools, and nothing that the user refused."""
@@ -211,7 +214,7 @@ class Ending:
             "before": STEPS[STEPS.index(step) - 1],
         }  # fmt: skip
         if is_last:
-            job = {"owner": tx.owner, "job": log.end_job(self._part.id)}
+            job = {"owner": tx.owner, "job": parts.end_job(self._part.id)}
             tx.connection.run(statements.NOT_DUE, job)
         return bool(tx.connection.rows(statements.TAKE_STEP, params))
 
@@ -249,12 +252,12 @@ class Ending:
         judged = judge_approved(candidate_of(self._engine, self._who, draft))
         [vector] = vectors_of(self._engine, [judged])
 
-        def store(turn: Turn) -> None:
-            tx, outcome = turn.tx, decided_alone(turn, judged, vector)
-            part = log.part_of(tx.connection, tx.owner, self._part.id)
+        def store(write: OwnerWrite) -> None:
+            tx, outcome = write.tx, decided_alone(write, judged, vector)
+            part = parts.part_of(tx.connection, tx.owner, self._part.id)
             if outcome.record is not None and part is not None:
                 summary = id_bytes(outcome.record.root)
-                log.keep(tx.connection, tx.owner, part._replace(summary=summary))
+                parts.keep(tx.connection, tx.owner, part._replace(summary=summary))
             self._said(summary=outcome)
 
         return store
@@ -268,19 +271,19 @@ class Ending:
         notes = [each for each in self._turns if each["importance"] != Importance.NORMAL]
         judged = [judge(candidate_of(self._engine, self._who, _noted(each))) for each in notes]
         with self._engine.db.read(self._who.owner) as connection:
-            entries = list(queue.entries(connection, self._who.owner))
-        own = [entry for entry in entries if entry.session == log.name_of(self._who)]
+            entries = list(pending.entries(connection, self._who.owner))
+        own = [entry for entry in entries if entry.session == parts.name_of(self._who)]
         held = [entry for entry in own if entry.kind == "held"]
         found = [each for each in held if _is_supported(each, self._turns)]
         judged += [judge_held(self._engine, self._who, entry) for entry in found]
         vectors = vectors_of(self._engine, judged)
 
-        def store(turn: Turn) -> None:
-            tx = turn.tx
-            waiting = {each.id for each in queue.entries(tx.connection, tx.owner)}
+        def store(write: OwnerWrite) -> None:
+            tx = write.tx
+            waiting = {each.id for each in pending.entries(tx.connection, tx.owner)}
             gone = [each for each in held if each.id not in waiting]  # it was decided meanwhile
             ready = zip([*[None] * len(notes), *found], judged, vectors, strict=True)
-            outcomes = [decided_alone(turn, j, v) for entry, j, v in ready if entry not in gone]
+            outcomes = [decided_alone(write, j, v) for entry, j, v in ready if entry not in gone]
             dropped = [entry for entry in held if is_last and entry not in found]
             for entry in found + dropped:
                 if entry not in gone:
@@ -290,15 +293,15 @@ class Ending:
 
         return store
 
-    def _clean(self, turn: Turn) -> None:
+    def _clean(self, write: OwnerWrite) -> None:
         """Remove results of tools and quoted text: they end with the conversation."""
-        foreign = [each for each in self._turns_now(turn.tx.connection) if _is_foreign(each)]
+        foreign = [each for each in self._turns_now(write.tx.connection) if _is_foreign(each)]
         for each in foreign:
-            turn.tx.delete(each["id"], "session_end")
+            write.tx.delete(each["id"], "session_end")
         self._said(removed=len(foreign))
 
 
-Effect = Callable[[Turn], None]
+Effect = Callable[[OwnerWrite], None]
 """What a step does inside its transaction."""
 
 
@@ -315,7 +318,7 @@ def _noted(turn: MemoryRow) -> Draft:
     )  # fmt: skip
 
 
-def _is_supported(entry: queue.Entry, turns: Sequence[MemoryRow]) -> bool:
+def _is_supported(entry: pending.Entry, turns: Sequence[MemoryRow]) -> bool:
     """Whether the user said a held statement often enough: its value, or two of its words.
 
     One whose turn was forgotten, or cut, is supported no more.

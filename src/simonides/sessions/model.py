@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from simonides.capture.commands import Kind, read_clause
+from simonides.capture.commands import Request, read_clause
 from simonides.capture.proposals import (
     Extraction,
     Proposal,
@@ -22,6 +22,7 @@ from simonides.capture.proposals import (
 )
 from simonides.change.correct import withdraw
 from simonides.change.privacy import unrefused
+from simonides.conversations import parts
 from simonides.core.clock import DAY_MS, local_time
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
@@ -37,11 +38,11 @@ from simonides.sessions.summary import summarised
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, memories, said_at
-from simonides.write import log, queue
+from simonides.write import pending
 from simonides.write.candidate import candidate_of, draft_fields
 from simonides.write.judge import Commit, Drop, Judgement, judge
+from simonides.write.owner_write import owner_write
 from simonides.write.remember import decided_alone, vectors_of
-from simonides.write.turn import owner_turn
 
 if TYPE_CHECKING:
     from pydantic_ai import AgentRunResult
@@ -87,7 +88,7 @@ class Question(NamedTuple):
     read: frozenset[bytes]
 
 
-class Reading(NamedTuple):
+class ModelReport(NamedTuple):
     """What one reading has found.
 
     Attributes:
@@ -108,7 +109,9 @@ class Reading(NamedTuple):
         return {"extracted": self.outcomes, "reasons": self.reasons, "usage": self.usage}
 
 
-def read_waiting(engine: Engine, who: Principal, id: bytes, *, sums_up: bool = False) -> Reading:
+def read_waiting(
+    engine: Engine, who: Principal, id: bytes, *, sums_up: bool = False
+) -> ModelReport:
     """Let the model read the turns of a part that wait, and store what it proposes.
 
     Args:
@@ -117,10 +120,10 @@ def read_waiting(engine: Engine, who: Principal, id: bytes, *, sums_up: bool = F
         id: Of the part.
         sums_up: Whether the model is asked for a summary of the whole part, too.
     """
-    found = Reading()
+    found = ModelReport()
     while engine.models is not None:
         with engine.db.read(who.owner) as connection:
-            part = log.part_of(connection, who.owner, id)
+            part = parts.part_of(connection, who.owner, id)
             if part is None:
                 return found
             turns, has_more = _first(_waiting(connection, who, part))
@@ -135,7 +138,7 @@ def read_waiting(engine: Engine, who: Principal, id: bytes, *, sums_up: bool = F
             return found._replace(reasons=(*found.reasons, f"model:{error.reason}"))
         more = _stored(engine, who, part, question, answer)
         outcomes, reasons = found.outcomes + more.outcomes, found.reasons + more.reasons
-        found = Reading(outcomes, more.summary, reasons, found.usage + usage)
+        found = ModelReport(outcomes, more.summary, reasons, found.usage + usage)
         if not has_more:
             return found
     return found
@@ -158,19 +161,21 @@ def read_by_model(engine: Engine, who: Principal, *, wait: bool) -> dict[str, An
     if engine.models is None:
         return {}
     with engine.db.read(who.owner) as connection:
-        part = log.last_part(connection, who)
+        part = parts.last_part(connection, who)
     if part is None:
         return {}
-    found = read_waiting(engine, who, part.id) if wait else Reading()
+    found = read_waiting(engine, who, part.id) if wait else ModelReport()
     with engine.db.read(who.owner) as connection:
-        turns = _waiting(connection, who, log.part_of(connection, who.owner, part.id) or part)
+        turns = _waiting(connection, who, parts.part_of(connection, who.owner, part.id) or part)
     chars = sum(len(turn["content"]) for turn in turns)
     if (len(turns) >= WAITING_TURNS or chars >= WAITING_CHARS) and not wait:
         engine.worker.ask("read", who.owner, part.id.hex())
     return {**found.reported, "unfinished": len(turns)}
 
 
-def summed_up(engine: Engine, who: Principal, part: log.Part, turns: Sequence[MemoryRow]) -> str:
+def summed_up(
+    engine: Engine, who: Principal, part: parts.SessionPart, turns: Sequence[MemoryRow]
+) -> str:
     """Return the model's summary of some turns of a part, as far as they support it.
 
     Returns:
@@ -197,12 +202,12 @@ def summed_up(engine: Engine, who: Principal, part: log.Part, turns: Sequence[Me
     return text
 
 
-def _waiting(connection: Connection, who: Principal, part: log.Part) -> list[MemoryRow]:
+def _waiting(connection: Connection, who: Principal, part: parts.SessionPart) -> list[MemoryRow]:
     """Return what is not read yet of what the model may be shown.
 
     That is nothing that the user refused, no results of tools and no quoted text.
     """
-    rows = log.turns_of(connection, who, part.data["read"] + 1, log.last_of(part))
+    rows = parts.turns_of(connection, who, part.data["read"] + 1, parts.last_of(part))
     return _own(unrefused(connection, who, rows))
 
 
@@ -225,13 +230,13 @@ def _question(
     engine: Engine,
     who: Principal,
     connection: Connection,
-    part: log.Part,
+    part: parts.SessionPart,
     turns: Sequence[MemoryRow],
     sums_up: bool,  # noqa: FBT001  one caller
 ) -> Question:
     """Return what the model is shown: date, allowed keys, what is known, turns, as lines."""
     read = part.data["read"]
-    earlier = log.turns_of(
+    earlier = parts.turns_of(
         connection, who, max(part.data["first"] if sums_up else read + 1 - EARLIER, 0), read
     )
     told = [each for each in unrefused(connection, who, earlier) if not each["origin"]]
@@ -241,7 +246,7 @@ def _question(
     keys = engine.policies.for_org(who.home.org, who.agent).proposals.keys
     rows = memories(connection, statements.KNOWN, owner=who.owner, purpose=who.purpose or "")
     known = unrefused(connection, who, rows)
-    learned = {each["root"] for each in log.learned_from(connection, who.owner, turns)}
+    learned = {each["root"] for each in parts.learned_from(connection, who.owner, turns)}
     taught = [each for each in known if each["root"] in learned]
     read_out = frozenset(each["root"] for each in taught if _may_err(each))
     places = {id_text(each["id"]): place for place, each in enumerate(turns)}
@@ -257,7 +262,7 @@ def _question(
 
 def _may_err(row: MemoryRow) -> bool:
     """Whether rules may have misread it: it is no command, and no danger."""
-    is_said = read_clause(row["quote"] or row["content"]).kind is Kind.SAYS
+    is_said = read_clause(row["quote"] or row["content"]).kind is Request.SAYS
     return is_said and row["importance"] != Importance.CRITICAL
 
 
@@ -287,11 +292,11 @@ def _asked(
         ModelFailed: If it gives no usable answer, or the day's limit is reached.
     """
     extract = engine.policies.for_org(who.home.org, who.agent).extract
-    parts = [instructions(sums_up=sums_up), extract.instructions]
+    asked = [instructions(sums_up=sums_up), extract.instructions]
     if extract.categories:
         named = {name: list(fields) for name, fields in extract.categories.items()}
-        parts.append(f"Set category, and details, where one fits: {json.dumps(named)}")
-    answer = _answered(engine, models, who, "\n".join(filter(None, parts)), question, Extraction)
+        asked.append(f"Set category, and details, where one fits: {json.dumps(named)}")
+    answer = _answered(engine, models, who, "\n".join(filter(None, asked)), question, Extraction)
     return answer.output, usage_of(answer)
 
 
@@ -323,8 +328,8 @@ def _answered(
 
 
 def _stored(
-    engine: Engine, who: Principal, part: log.Part, question: Question, answer: Extraction
-) -> Reading:
+    engine: Engine, who: Principal, part: parts.SessionPart, question: Question, answer: Extraction
+) -> ModelReport:
     """Check, judge and store what the model proposes, unless another worker was faster."""
     policy = engine.policies.for_org(who.home.org, who.agent)
     allowed = policy.proposals.category_of
@@ -360,11 +365,11 @@ def _stored(
         else:
             held.append((draft_fields(made.candidate), found.reasons))
     vectors = vectors_of(engine, judged)
-    with owner_turn(engine, who.owner, who.name) as turn_to_write:
+    with owner_write(engine, who.owner, who.name) as turn_to_write:
         tx = turn_to_write.tx
-        now = log.part_of(tx.connection, who.owner, part.id)
+        now = parts.part_of(tx.connection, who.owner, part.id)
         if now is None or now.data["read"] != part.data["read"]:
-            return Reading(reasons=("read_meanwhile",))
+            return ModelReport(reasons=("read_meanwhile",))
         wrong = {known[each]["root"] for each in answer.misread if each in known} & question.read
         rows = [row for root in sorted(wrong) if (row := tx.latest(root)) is not None]
         rows = [row for row in rows if row["known_to"] is None]
@@ -375,13 +380,13 @@ def _stored(
         days = policy.gates.review_days
         for fields, why in held:
             data = {"draft": fields, "reasons": why, "by": f"model {_name(engine)}"}
-            session = log.name_of(who) if SUPPORTABLE.issuperset(why) else None
-            queue.put(tx, "held", data, days=days, session=session)
+            session = parts.name_of(who) if SUPPORTABLE.issuperset(why) else None
+            pending.put(tx, "held", data, days=days, session=session)
         last = max((turn["position"] for turn in turns), default=now.data["read"])
         read = now._replace(failed=None, data={**now.data, "read": last})
-        log.keep(tx.connection, who.owner, read)
+        parts.keep(tx.connection, who.owner, read)
     reasons += [f"proposal:{reason}" for reason in answer.refused]
-    return Reading(tuple(outcomes), answer.summary, tuple(reasons))
+    return ModelReport(tuple(outcomes), answer.summary, tuple(reasons))
 
 
 def _wanted(policy: Policy, item: Proposal, turn: MemoryRow) -> dict[str, Any]:
@@ -417,12 +422,12 @@ def _is_older(connection: Connection, judged: Judgement) -> bool:
     return any((row["valid_from"] or row["created_at"]) > candidate.valid_from for row in rows)
 
 
-def _keep_failure(engine: Engine, who: Principal, part: log.Part, reason: str) -> None:
+def _keep_failure(engine: Engine, who: Principal, part: parts.SessionPart, reason: str) -> None:
     """Note that the turns are not read, and when they are read again."""
-    with owner_turn(engine, who.owner, who.name) as (tx, _):
-        now = log.part_of(tx.connection, who.owner, part.id)
+    with owner_write(engine, who.owner, who.name) as (tx, _):
+        now = parts.part_of(tx.connection, who.owner, part.id)
         if now is not None:
-            log.keep(tx.connection, who.owner, now._replace(failed=reason))
+            parts.keep(tx.connection, who.owner, now._replace(failed=reason))
         at = engine.clock.now_ms() + RETRY_MS
-        due = {"owner": who.owner, "at": at, "job": log.read_job(part.id)}
+        due = {"owner": who.owner, "at": at, "job": parts.read_job(part.id)}
         tx.connection.run(statements.SET_DUE, due)

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from simonides.capture.messages import read_messages
 from simonides.change.privacy import unrefused
+from simonides.conversations.parts import go_on, last_part, next_position, turns_of
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import Outcome
@@ -25,9 +26,8 @@ from simonides.storage.transaction import Transaction
 from simonides.text.statement import content_hash
 from simonides.write.candidate import candidate_of, check_key
 from simonides.write.judge import judge
-from simonides.write.log import go_on, last_part, next_position, turns_of
+from simonides.write.owner_write import owner_write
 from simonides.write.remember import decided, vectors_of
-from simonides.write.turn import owner_turn
 
 
 def note(
@@ -61,10 +61,10 @@ def logged(
     """
     judged = judge(candidate_of(engine, who, draft))
     [vector] = vectors_of(engine, [judged])
-    with owner_turn(engine, who.owner, who.name) as turn:
-        position = next_position(turn.tx, who)
-        outcome = decided(turn, placed(judged, position=position), vector)
-        then(turn.tx, outcome, position)
+    with owner_write(engine, who.owner, who.name) as write:
+        position = next_position(write.tx, who)
+        outcome = decided(write, placed(judged, position=position), vector)
+        then(write.tx, outcome, position)
     return outcome
 
 

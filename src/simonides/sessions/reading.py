@@ -11,11 +11,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from simonides.capture.clauses import clauses, clauses_of
-from simonides.capture.commands import NOTHING, Kind, Reading, is_unreal, is_whole, read_clause
+from simonides.capture.commands import (
+    NOTHING,
+    Request,
+    Understood,
+    is_unreal,
+    is_whole,
+    read_clause,
+)
 from simonides.capture.dangers import DANGER, is_danger
 from simonides.capture.messages import Message
 from simonides.capture.moods import Mood, Sense, meant, sense_of, senses
-from simonides.capture.segments import Part, Whose, parts_of
+from simonides.capture.segments import Fragment, Whose, fragments_of
 from simonides.capture.slots import fact_fields, is_for_now, manner_of, slots_of
 from simonides.capture.wishes import is_open, keeps_last, wish_of
 from simonides.core.policy import MANNERS, folded
@@ -68,11 +75,11 @@ class Piece:
     source: str
     origin: str | None = None
     learned: list[dict[str, Any]] = field(default_factory=list)
-    asks: list[Reading] = field(default_factory=list)
+    asks: list[Understood] = field(default_factory=list)
     is_cut: bool = False
     reasons: list[str] = field(default_factory=list)
     corrections: list[str] = field(default_factory=list)
-    doubted: list[tuple[str, Reading]] = field(default_factory=list)
+    doubted: list[tuple[str, Understood]] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     keeps_last: bool = False
 
@@ -86,7 +93,7 @@ class Piece:
         self.text, self.is_cut = GAP, True
         self.learned, self.corrections = [], []
 
-    def obey(self, sentence: str, reading: Reading) -> None:
+    def obey(self, sentence: str, reading: Understood) -> None:
         """Take a sentence for a request, and keep nothing of it."""
         self.asks.append(reading)
         self.text = self.text.replace(sentence, GAP, 1)
@@ -138,7 +145,7 @@ def pieces_of(message: Message, *, me: str | None, source: str | None) -> list[P
         return _plain(message, speaker, "external")
     pieces: list[Piece] = []
     left = MOST_SENTENCES
-    for part in _typed(message) or parts_of(message.text, me or speaker):
+    for part in _typed(message) or fragments_of(message.text, me or speaker):
         for chunk in _chunks(part.text.strip()):
             if part.whose is Whose.OTHER:
                 if not chunk.startswith(TITLE):  # what a digest showed is not learned again
@@ -150,20 +157,20 @@ def pieces_of(message: Message, *, me: str | None, source: str | None) -> list[P
     return pieces
 
 
-def _typed(message: Message) -> list[Part]:
+def _typed(message: Message) -> list[Fragment]:
     """Return the parts of a message of which the program says what the user typed."""
     if message.said is None:
         return []
     before, said, after = message.text, message.said.strip(), ""
     if said in message.text and said:
         before, said, after = message.text.partition(said)
-    parts = (Part(before, Whose.OTHER), Part(said, Whose.OWN), Part(after, Whose.OTHER))
+    parts = (Fragment(before, Whose.OTHER), Fragment(said, Whose.OWN), Fragment(after, Whose.OTHER))
     return [part for part in parts if part.text.strip()]
 
 
 def _unsure(piece: Piece, text: str) -> Piece:
     """Return a piece that may be another's: it loses nothing, and what it asks is asked back."""
-    asks = [Reading(Kind.UNCLEAR, text) for ask in piece.asks if ask.kind in _ON_MEMORY]
+    asks = [Understood(Request.UNCLEAR, text) for ask in piece.asks if ask.kind in _ON_MEMORY]
     kept = replace(piece, text=text, is_cut=False, corrections=[], doubted=[], unread=[])
     return replace(kept, asks=asks[:1], origin=UNSURE)
 
@@ -215,17 +222,17 @@ def _read_sentence(piece: Piece, sense: Sense, before: str) -> None:
     sentence, parts = sense.text, meant(sense)
     whole = read_clause(sentence)
     if not sense.is_meant:
-        if whole.kind is Kind.UNSAFE:  # it is refused, however it is put
+        if whole.kind is Request.UNSAFE:  # it is refused, however it is put
             piece.asks.append(whole)
         whole = NOTHING
-    readings: list[Reading] = []
+    readings: list[Understood] = []
     for part in parts:
         orders = bool(readings) and readings[-1].kind in _LASTING
         readings.append(read_clause(part, goes_on=bool(readings), is_ordered=orders))
     # "Always ask before you buy and never pay in cash": each order is a safeguard of its own.
-    if whole.kind is Kind.UNSAFE and not all(each.kind in _LASTING for each in readings):
+    if whole.kind is Request.UNSAFE and not all(each.kind in _LASTING for each in readings):
         parts, readings = [sentence], [whole]
-    if whole.kind in _LASTING and all(each.kind is Kind.SAYS for each in readings):
+    if whole.kind in _LASTING and all(each.kind is Request.SAYS for each in readings):
         # No part is the rule: "I hate surprises, plan none".
         _read(piece, sentence, whole, "")
     for clause, reading, last in zip(parts, readings, [before, *parts], strict=False):
@@ -239,42 +246,42 @@ def _read_sentence(piece: Piece, sense: Sense, before: str) -> None:
             break  # so is the rest of the sentence
 
 
-_LASTING = (Kind.RULE, Kind.PROHIBITION)
-_ON_MEMORY = (Kind.REFUSE, Kind.OFF_RECORD, Kind.FORGET, Kind.UNSAY, Kind.UNCLEAR)
-WITHDRAWS = (Kind.REFUSE, Kind.OFF_RECORD, Kind.FORGET, Kind.UNSAY)
+_LASTING = (Request.RULE, Request.PROHIBITION)
+_ON_MEMORY = (Request.REFUSE, Request.OFF_RECORD, Request.FORGET, Request.UNSAY, Request.UNCLEAR)
+WITHDRAWS = (Request.REFUSE, Request.OFF_RECORD, Request.FORGET, Request.UNSAY)
 
 
-def points_back(reading: Reading) -> bool:
+def points_back(reading: Understood) -> bool:
     """Whether a request means what was just said: "scratch that", "don't keep this"."""
-    return reading.kind is Kind.UNSAY or is_just_said(reading.about)
+    return reading.kind is Request.UNSAY or is_just_said(reading.about)
 
 
-def _read(piece: Piece, clause: str, reading: Reading, before: str) -> None:
-    if reading.kind is Kind.OFF_RECORD and is_open(clause):
+def _read(piece: Piece, clause: str, reading: Understood, before: str) -> None:
+    if reading.kind is Request.OFF_RECORD and is_open(clause):
         return
     match reading.kind:
-        case Kind.REFUSE | Kind.OFF_RECORD | Kind.FORGET | Kind.UNSAY | Kind.UNCLEAR:
+        case Request.REFUSE | Request.OFF_RECORD | Request.FORGET | Request.UNSAY | Request.UNCLEAR:
             piece.asks.append(reading)
             piece.text = piece.text.replace(clause, GAP, 1)
-        case Kind.UNSAFE | Kind.ONE_OFF:
+        case Request.UNSAFE | Request.ONE_OFF:
             piece.asks.append(reading)
-        case Kind.PROHIBITION:
+        case Request.PROHIBITION:
             rule = {"content": clause, "category": "constraint", "importance": "high"}
             piece.learned.append(rule)
-        case Kind.RULE:
+        case Request.RULE:
             slots = slots_of(clause) or manner_of(clause)
             manner = [each for each in slots if folded(each.key) in MANNERS]
             piece.learned += [fact_fields(clause, each.key, each.value) for each in manner] or [
                 {"content": clause, "category": "rule", "kind": "procedural", "importance": "high"}
             ]
-        case Kind.REMEMBER if is_just_said(reading.about):
+        case Request.REMEMBER if is_just_said(reading.about):
             _keep(piece, before)
-        case Kind.REMEMBER:
+        case Request.REMEMBER:
             slots = slots_of(reading.about)
             piece.learned += [fact_fields(clause, each.key, each.value) for each in slots] or [
                 {"content": reading.about, "category": "fact"}
             ]
-        case Kind.SAYS:
+        case Request.SAYS:
             _learn(piece, clause)
 
 

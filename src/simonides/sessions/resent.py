@@ -8,6 +8,7 @@ from itertools import accumulate, takewhile
 from typing import NamedTuple
 
 from simonides.change.correct import ended_by, withdraw
+from simonides.conversations.parts import SessionPart, keep, last_part, learned_from, turns_named
 from simonides.core.outcome import EventType, Outcome, OutcomeKind
 from simonides.core.record import GAP, Record
 from simonides.core.scope import Principal
@@ -16,9 +17,10 @@ from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow
 from simonides.write.gates import insert
 from simonides.write.judge import Commit, Judgement
-from simonides.write.log import Part, keep, last_part, learned_from, turns_named
+from simonides.write.owner_write import OwnerWrite
 from simonides.write.remember import decided
-from simonides.write.turn import Turn, Vector, enter, in_force, lift
+from simonides.write.tombstones import lift_tombstone
+from simonides.write.versions import Vector, enter, in_force
 
 LOOKED_BACK = 400
 """Turns at the end of a conversation among which resent history is recognised; chosen."""
@@ -56,7 +58,7 @@ class _Logged(NamedTuple):
 def known(
     said: Sequence[Sequence[Mark]],
     log: Sequence[_Logged],
-    part: Part | None,
+    part: SessionPart | None,
     when: int,
     idle_minutes: float,
 ) -> tuple[set[int], dict[int, list[bytes]]]:
@@ -150,19 +152,21 @@ def _by_id(
 # -- edited messages -------------------------------------------------------------------------------
 
 
-def undo(turn: Turn, who: Principal, ids: Sequence[bytes]) -> tuple[list[MemoryRow], list[Record]]:
+def undo(
+    write: OwnerWrite, who: Principal, ids: Sequence[bytes]
+) -> tuple[list[MemoryRow], list[Record]]:
     """Take back what the turns of an edited message taught and ended; a model reads on from there.
 
     Returns:
         The turns, which are still in force, and the facts that ended.
     """
-    tx = turn.tx
+    tx = write.tx
     rows = [row for id in ids if (row := in_force(tx, id)) is not None]
     taught = [tx.known(row["id"]) for row in learned_from(tx.connection, tx.owner, rows)]
-    gone = [withdraw(turn, row, "edited") for row in taught if row["known_to"] is None]
+    gone = [withdraw(write, row, "edited") for row in taught if row["known_to"] is None]
     for row in rows:
-        for back in ended_by(turn, row["id"]):
-            enter(turn, back, EventType.CREATED, "edited")
+        for back in ended_by(write, row["id"]):
+            enter(write, back, EventType.CREATED, "edited")
     part = last_part(tx.connection, who)
     before = min((row["position"] for row in rows), default=0) - 1
     if part is not None and part.data["first"] <= before + 1 <= part.data["read"]:
@@ -171,20 +175,22 @@ def undo(turn: Turn, who: Principal, ids: Sequence[bytes]) -> tuple[list[MemoryR
 
 
 def replaced(
-    turn: Turn, judged: Judgement, vector: Vector, old: MemoryRow, *, has_time: bool
+    write: OwnerWrite, judged: Judgement, vector: Vector, old: MemoryRow, *, has_time: bool
 ) -> Outcome:
     """Store a turn in the place of that which the edited message had.
 
     Args:
-        turn: The owner's turn to write.
+        write: The owner's turn to write.
         judged: The turn, at its place.
         vector: Of its text.
         old: The turn in force.
         has_time: Whether the message has a time; else it keeps that of the old one.
     """
-    if not isinstance(judged, Commit) or not lift(turn.tx, judged.candidate, by_user=True):
-        turn.tx.end(old, "superseded", EventType.SUPERSEDED, "edited")
-        return decided(turn, judged, vector)
+    if not isinstance(judged, Commit) or not lift_tombstone(
+        write.tx, judged.candidate, by_user=True
+    ):
+        write.tx.end(old, "superseded", EventType.SUPERSEDED, "edited")
+        return decided(write, judged, vector)
     kept = () if has_time else ("valid_from", "said_at", "utc_offset")
     cells = {name: old[name] for name in kept}
-    return insert(turn, judged, vector, old, OutcomeKind.SUPERSEDED, cells)
+    return insert(write, judged, vector, old, OutcomeKind.SUPERSEDED, cells)

@@ -74,7 +74,7 @@ _SYLLABIC = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class NormalForm:
     """A text prepared for comparison; made by :func:`read`.
 
     Attributes:
@@ -107,14 +107,14 @@ def content_hash(text: str) -> str:
     return hashlib.sha256(normal_form(text).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def read(text: str) -> Statement:
+def read(text: str) -> NormalForm:
     """Return a text prepared for comparison, in time linear in the text."""
     words = [word for chunk in text.split() for word in _words(chunk)]
     known = frozenset(word.text for word in words if word.text)
     is_negated = not (known.isdisjoint(NEGATIONS) and known.isdisjoint(NEGATING_CHARACTERS))
     breaks_tell = is_negated or not text.isascii()
     telling = list(_telling(words, is_negated=is_negated, breaks_tell=breaks_tell))
-    return Statement(
+    return NormalForm(
         telling=tuple(word.text for word in telling),
         meant=tuple(word.meaning for word in telling), words=known, is_negated=is_negated,
     )  # fmt: skip
@@ -140,13 +140,13 @@ def _telling_of(chunk: str) -> frozenset[str]:
     return frozenset(ONE_MEANING.get(word, word) for word in found)
 
 
-def overlap(one: Statement, other: Statement) -> float:
+def overlap(one: NormalForm, other: NormalForm) -> float:
     """Return the Jaccard index of the words of two texts, 0 to 1; 0 if neither has any."""
     either = len(one.words | other.words)
     return len(one.words & other.words) / either if either else 0.0
 
 
-def are_the_same(one: Statement, other: Statement) -> bool:
+def are_the_same(one: NormalForm, other: NormalForm) -> bool:
     """Whether two texts are the same statement: the same telling words in the same order.
 
     Reflexive and symmetric. A text without a telling word equals no other.
@@ -154,7 +154,7 @@ def are_the_same(one: Statement, other: Statement) -> bool:
     return bool(one.telling) and one.telling == other.telling
 
 
-def mean_the_same(one: Statement, other: Statement) -> bool:
+def mean_the_same(one: NormalForm, other: NormalForm) -> bool:
     """Whether two texts with nearly equal embeddings are the same statement.
 
     Like :func:`are_the_same`, but synonyms are equal. A phrase with a preposition or conjunction
@@ -192,7 +192,7 @@ def _is_code(word: str) -> bool:
     return any(map(str.isupper, word[1:])) and any(map(str.islower, word))
 
 
-def adds_nothing(newcomer: Statement, existing: Statement) -> bool:
+def adds_nothing(newcomer: NormalForm, existing: NormalForm) -> bool:
     """Whether the existing text holds all telling words of the newcomer in order, and confirms it.
 
     It does not confirm the newcomer if it adds a negation, a condition or another person's opinion.

@@ -20,7 +20,7 @@ from simonides.core.record import (
     Importance,
     Kind,
     Label,
-    Place,
+    Partition,
     Record,
     Sensitivity,
     Source,
@@ -48,7 +48,7 @@ class Candidate:
     Attributes:
         draft: What the caller asked for; what is resolved or changed stands beside it.
         scope: Where it is to be stored.
-        place: The group of memories that it is compared with.
+        partition: The group of memories that it is compared with.
         category: Name of its category.
         names_category: Whether the caller named it; else it is the default of the kind.
         policy: The rules in force for its organisation.
@@ -66,7 +66,7 @@ class Candidate:
 
     draft: Draft
     scope: Scope
-    place: Place
+    partition: Partition
     content: str
     kind: Kind
     category: str
@@ -108,9 +108,9 @@ class Candidate:
             case "sensitivity":
                 return self.label.sensitivity
             case "audience":
-                return self.place.audience
+                return self.partition.audience
             case "purpose":
-                return self.place.purpose
+                return self.partition.purpose
             case "parents":
                 return tuple(parent.id for parent in self.parents)
             case _:
@@ -204,7 +204,7 @@ def candidate_of(
     return Candidate(
         draft=draft, content=draft.content, key=key, tags=draft.tags, pinned=draft.pinned,
         timeless=draft.timeless, scope=scope,
-        place=Place(scope.task, label.audience, purpose), kind=kind, category=category,
+        partition=Partition(scope.task, label.audience, purpose), kind=kind, category=category,
         names_category=draft.category is not None or makes_turn, policy=policy, source=source,
         label=label,
         confidence=source.default_confidence if draft.confidence is None else draft.confidence,
@@ -264,7 +264,7 @@ def candidate_of_record(
     policy = engine.policies.for_org(scope.org, who.agent)
     kept["category"] = record.category if record.category in policy.categories else None
     found = candidate_of(engine, who, Draft(**{**kept, **fields}), scope)
-    return replace(found, place=Place(scope.task, found.label.audience, record.purpose))
+    return replace(found, partition=Partition(scope.task, found.label.audience, record.purpose))
 
 
 def succeeding(candidate: Candidate, before: Record) -> Candidate:

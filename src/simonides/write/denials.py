@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
-from simonides.capture.commands import Kind, read_clause
+from simonides.capture.commands import Request, read_clause
 from simonides.capture.moods import sense_of
 from simonides.capture.slots import is_for_now
 from simonides.capture.wordings import MOST_CHARS
@@ -57,7 +57,7 @@ class Denial(NamedTuple):
 def denials(clause: str) -> Iterator[Denial]:
     """Yield what a clause that states something in the user's own words denies."""
     text = re.sub(table()["finds"], "", clause[:MOST_CHARS].replace("’", "'"))
-    is_own = sense_of(text).is_meant and read_clause(text).kind is Kind.SAYS
+    is_own = sense_of(text).is_meant and read_clause(text).kind is Request.SAYS
     if not is_own or is_for_now(text):
         return
     for name in _PATTERNS:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simonides.capture.clauses import clauses, clauses_of
-from simonides.capture.commands import Kind, read_clause
+from simonides.capture.commands import Request, read_clause
 from simonides.capture.dangers import DANGER, is_danger
 from simonides.capture.moods import Mood, meant, own_clauses, sense_of, senses
 from simonides.capture.segments import Whose
@@ -32,9 +32,10 @@ from simonides.text.analyse import analyse
 from simonides.text.changes import Cue, cue_of, diets, search, setting
 from simonides.text.statement import content_hash, read
 from simonides.write.denials import Denial, denials, stated_terms
-from simonides.write.statement import MOST_CLAUSES, SOON, Statement, ends, rarity, statements_of
+from simonides.write.owner_write import OwnerWrite
+from simonides.write.statement import MOST_CLAUSES, SOON, Clause, ends, rarity, statements_of
 from simonides.write.told import own_words
-from simonides.write.turn import Turn, changed_version, enter, in_force, in_slot
+from simonides.write.versions import changed_version, enter, in_force, in_slot
 
 MOST_COMPARED = 16
 """Most memories with which one is compared, those first that share the rarest words; chosen."""
@@ -58,33 +59,33 @@ _NO_SUBJECT = frozenset(analyse(setting("no_subject")))
 _PRONOUN = re.compile(r"(?:and |but )?(?:he|she|it|they|we)\b", re.IGNORECASE)
 
 
-def note(turn: Turn, row: MemoryRow) -> None:
+def note(write: OwnerWrite, row: MemoryRow) -> None:
     """Note what a new row of the user's ends, and what has ended it already.
 
     Args:
-        turn: The turn that inserts it; its index holds it.
+        write: The change that inserts it; its index holds it.
         row: A version in force.
     """
     if row["trust"] != Trust.USER or row["role"] not in (None, "user"):
         return
-    tx, record = turn.tx, record_of(row)
+    tx, record = write.tx, record_of(row)
     news = [each for each in statements_of(record, is_new=True) if each.may_end]
     if news:
         words = list(news)
         if row["version"] > 1:  # who says a fact's value, says that those it has replaced are over
             known = _last_versions(tx, row["root"])
-            words += [Statement(each["content"], record_of(each)) for each in known]
-        for old in _related(turn, row, words, is_newer=False):
+            words += [Clause(each["content"], record_of(each)) for each in known]
+        for old in _related(write, row, words, is_newer=False):
             _compare(tx, record, record_of(old), news)
             if any(_agree(each, record) for each in statements_of(record_of(old))):
                 params = {"owner": tx.owner, "id": old["id"], "root": row["root"]}
                 tx.connection.run(statements.FORGET_ENDING, params)  # A, then B, then A again
-    _take_back(turn, row)
-    _bring_back(turn, row)
-    _end_facts(turn, row)
-    if row["said_at"] < turn.index.latest:
+    _take_back(write, row)
+    _bring_back(write, row)
+    _end_facts(write, row)
+    if row["said_at"] < write.index.latest:
         stated = statements_of(record, is_new=True)
-        found = {each["id"]: each for each in _related(turn, row, stated, is_newer=True)}
+        found = {each["id"]: each for each in _related(write, row, stated, is_newer=True)}
         if row["predicate"] in SEVERAL.values():
             slot = in_slot(tx, row["subject"], row["predicate"])
             found |= {each["id"]: each for each in slot if each["said_at"] > row["said_at"]}
@@ -92,22 +93,22 @@ def note(turn: Turn, row: MemoryRow) -> None:
             newer = record_of(new)
             _compare(tx, newer, record, statements_of(newer, is_new=True))
             if row["category"] == DANGER:
-                _undo_denial(turn, new)
-                _take_back(turn, new)
-            _end_facts(turn, new)
+                _undo_denial(write, new)
+                _take_back(write, new)
+            _end_facts(write, new)
 
 
 # -- clauses ---------------------------------------------------------------------------------------
 
 
 def _related(
-    turn: Turn, row: MemoryRow, stated: Sequence[Statement], *, is_newer: bool
+    write: OwnerWrite, row: MemoryRow, stated: Sequence[Clause], *, is_newer: bool
 ) -> Iterator[MemoryRow]:
     """Yield what is older than a row, or newer, and of its speaker: what shares rare words first.
 
     Also what the same conversation says shortly before, or after, and newer facts of its keys.
     """
-    tx, index = turn
+    tx, index = write
     index.settle()
     worth = {term: each.worth[term] for each in stated for term in each.worth}
     rows, _, numbers = index.postings(list(worth))
@@ -132,7 +133,7 @@ def _related(
             yield other
 
 
-def _compare(tx: Transaction, newer: Record, older: Record, news: Sequence[Statement]) -> None:
+def _compare(tx: Transaction, newer: Record, older: Record, news: Sequence[Clause]) -> None:
     """Note which clauses of an older memory a newer one has ended."""
     if older.id in newer.parents or newer.id in older.parents:
         return
@@ -152,13 +153,13 @@ def _compare(tx: Transaction, newer: Record, older: Record, news: Sequence[State
         _keep(tx, older.id, newer.root, old.span)
 
 
-def _agree(old: Statement, fact: Record) -> bool:
+def _agree(old: Clause, fact: Record) -> bool:
     """Whether a statement gives a key the value that a fact has."""
     value = old.slots.get(fact.key or "") if fact.key in SINGLE else None
     return value is not None and value.casefold() == fact.content.casefold()
 
 
-def _is_beside(new: Statement, old: Statement) -> bool:
+def _is_beside(new: Clause, old: Clause) -> bool:
     """Whether a statement gives one more value to what has several, and names not the other."""
     shared = new.slots.keys() & old.slots.keys() & SEVERAL.keys()
     return any(not set(analyse(old.slots[key])) & set(analyse(new.text)) for key in shared)
@@ -189,58 +190,58 @@ def _last_versions(tx: Transaction, root: bytes) -> list[MemoryRow]:
 # -- dangers ---------------------------------------------------------------------------------------
 
 
-def _take_back(turn: Turn, row: MemoryRow) -> None:
+def _take_back(write: OwnerWrite, row: MemoryRow) -> None:
     """End the dangers that a row says are none, and keep the clause that says so for a time.
 
     What could mean two of them ends none.
     """
-    if row["parents"] or not _dangers(turn, row):
+    if row["parents"] or not _dangers(write, row):
         return  # of a turn and what it teaches, the turn is read
     at = row["said_at"]
     for clause, own in _clauses(row, said=_own(row)):
         for denial in denials(own):
-            every = [each for each in _dangers(turn, row) if not _is_of(each, row)]
+            every = [each for each in _dangers(write, row) if not _is_of(each, row)]
             meant = [each for each in every if not _is_denial(each) and _fits(denial, each)]
             old = [each for each in meant if each["said_at"] <= at]
             if not denial.terms:  # what ended later could have been meant, too
-                old += [each for each in _ended_later(turn, row) if _fits(denial, each)]
+                old += [each for each in _ended_later(write, row) if _fits(denial, each)]
             old = [each for each in _one(old, denial) if each["known_to"] is None]
             for each in old:
-                _end(turn.tx, each, row)
+                _end(write.tx, each, row)
             is_known = any(each["said_at"] > at for each in meant) or is_danger(own)
-            is_known |= any(each["content"] == clause for each in _dangers(turn, row))
-            if old and turn.tx.now < at + DENIED_MS and not is_known:
-                _keep_denial(turn, row, clause)
+            is_known |= any(each["content"] == clause for each in _dangers(write, row))
+            if old and write.tx.now < at + DENIED_MS and not is_known:
+                _keep_denial(write, row, clause)
 
 
-def _undo_denial(turn: Turn, row: MemoryRow) -> None:
+def _undo_denial(write: OwnerWrite, row: MemoryRow) -> None:
     """Bring back what a row took back without naming it: it may have meant another danger."""
     said = [denial for _, own in _clauses(row, said=_own(row)) for denial in denials(own)]
     if all(denial.terms for denial in said):
         return
-    for each in _dangers(turn, row):
+    for each in _dangers(write, row):
         if _is_denial(each) and _is_of(each, row):
-            turn.tx.end(each, "superseded", EventType.SUPERSEDED, "said_before")
-    params = {"owner": turn.tx.owner, "id": row["id"]}
-    for each in memories(turn.tx.connection, statements.ENDED_BY, **params):
-        last = turn.tx.latest(each["root"])
+            write.tx.end(each, "superseded", EventType.SUPERSEDED, "said_before")
+    params = {"owner": write.tx.owner, "id": row["id"]}
+    for each in memories(write.tx.connection, statements.ENDED_BY, **params):
+        last = write.tx.latest(each["root"])
         if each["category"] == DANGER and (last is None or last["known_to"] is not None):
-            enter(turn, changed_version(turn.tx, each), EventType.CREATED, "said_before")
+            enter(write, changed_version(write.tx, each), EventType.CREATED, "said_before")
 
 
-def _bring_back(turn: Turn, row: MemoryRow) -> None:
+def _bring_back(write: OwnerWrite, row: MemoryRow) -> None:
     """End the denials of a danger that a row states again."""
     if row["category"] != DANGER or _is_denial(row):
         return
-    for each in filter(_is_denial, _dangers(turn, row)):
+    for each in filter(_is_denial, _dangers(write, row)):
         said = [denial for _, own in _clauses(each) for denial in denials(own)]
         if each["said_at"] <= row["said_at"] and any(_fits(denial, row) for denial in said):
-            turn.tx.end(each, "superseded", EventType.SUPERSEDED, "ended_by_user", by=row["id"])
+            write.tx.end(each, "superseded", EventType.SUPERSEDED, "ended_by_user", by=row["id"])
 
 
-def _dangers(turn: Turn, row: MemoryRow) -> list[MemoryRow]:
+def _dangers(write: OwnerWrite, row: MemoryRow) -> list[MemoryRow]:
     """Return the dangers in force in the place of a row: another purpose or task has its own."""
-    found = (in_force(turn.tx, id) for id in _of_categories(turn.index, [DANGER]))
+    found = (in_force(write.tx, id) for id in _of_categories(write.index, [DANGER]))
     return [each for each in found if each is not None and _in_place(each, row)]
 
 
@@ -248,11 +249,11 @@ def _in_place(each: MemoryRow, row: MemoryRow) -> bool:
     return all(each[name] == row[name] for name in ("task", "audience", "purpose"))
 
 
-def _ended_later(turn: Turn, row: MemoryRow) -> list[MemoryRow]:
+def _ended_later(write: OwnerWrite, row: MemoryRow) -> list[MemoryRow]:
     """Return the dangers said before a row that ended by what was said after it."""
     at = row["said_at"]
-    params = {"owner": turn.tx.owner, "category": DANGER, "at": at}
-    rows = memories(turn.tx.connection, statements.ENDED_LATER, **params)
+    params = {"owner": write.tx.owner, "category": DANGER, "at": at}
+    rows = memories(write.tx.connection, statements.ENDED_LATER, **params)
     rows = [each for each in rows if _in_place(each, row)]
     return [each for each in rows if each["said_at"] <= at and not _is_denial(each)]
 
@@ -305,9 +306,9 @@ def _is_denial(row: MemoryRow) -> bool:
     return row["ttl"] == DENIED_MS and row["parents"] is not None
 
 
-def _keep_denial(turn: Turn, row: MemoryRow, clause: str) -> None:
+def _keep_denial(write: OwnerWrite, row: MemoryRow, clause: str) -> None:
     """Keep a clause that denies a danger; its vectors are those of the row that says it."""
-    tx = turn.tx
+    tx = write.tx
     found = analysed(clause, speaker=row["speaker"], names=(), is_turn=False)
     cells = {
         "content": clause, "hash": content_hash(clause), "category": DANGER, "kind": "semantic",
@@ -318,7 +319,7 @@ def _keep_denial(turn: Turn, row: MemoryRow, clause: str) -> None:
     }  # fmt: skip
     made = changed_version(tx, row, **cells)
     made |= {"root": made["id"], "version": 1}
-    enter(turn, made, EventType.CREATED)
+    enter(write, made, EventType.CREATED)
     link = {"owner": tx.owner, "parent_owner": tx.owner, "parent": row["root"]}
     tx.connection.run(statements.DERIVE, {**link, "child": made["root"]})
 
@@ -326,16 +327,16 @@ def _keep_denial(turn: Turn, row: MemoryRow, clause: str) -> None:
 # -- facts and rules -------------------------------------------------------------------------------
 
 
-def _end_facts(turn: Turn, row: MemoryRow) -> None:
+def _end_facts(write: OwnerWrite, row: MemoryRow) -> None:
     """End the facts and rules of the user that a newer memory says are over."""
-    tx, newer = turn.tx, record_of(row)
+    tx, newer = write.tx, record_of(row)
     over = _over(newer)
     if newer.triple is None and not any(over):
         return
-    ids = [id for key in ENDED_KEYS for id in turn.index.by_key.get(key, ())]
+    ids = [id for key in ENDED_KEYS for id in write.index.by_key.get(key, ())]
     for predicate in SEVERAL.values():
         ids += [each["id"] for each in in_slot(tx, "user", predicate)]
-    ids += _of_categories(turn.index, STANDING)
+    ids += _of_categories(write.index, STANDING)
     for id in dict.fromkeys(ids):
         old = in_force(tx, id)
         if old is not None and old["said_at"] <= row["said_at"] and _ends_row(newer, old, over):
@@ -350,7 +351,11 @@ def _end(tx: Transaction, old: MemoryRow, by: MemoryRow) -> None:
 def _ends_row(newer: Record, row: MemoryRow, over: Over) -> bool:
     """Whether a newer memory of the user says that a fact or a rule is over."""
     older = record_of(row)
-    mine = (older.place, older.speaker, older.trust) == (newer.place, newer.speaker, Trust.USER)
+    mine = (older.partition, older.speaker, older.trust) == (
+        newer.partition,
+        newer.speaker,
+        Trust.USER,
+    )
     if not mine or newer.id in older.parents:
         return False
     if newer.triple is not None and newer.triple.predicate == SEVERAL["diet"]:
@@ -366,7 +371,7 @@ def _ends_row(newer: Record, row: MemoryRow, over: Over) -> bool:
         return False
     return any(
         row["key"] not in {folded(slot.key) for slot in slots_of(each)}
-        and _is_over(Statement(each, newer), row)
+        and _is_over(Clause(each, newer), row)
         for each in over.ends
     )
 
@@ -383,7 +388,7 @@ def _over(record: Record) -> Over:
         return Over([], [])
     said = own_clauses(record.content)
     over = [each for each in said if cue_of(each) is Cue.ENDS and search("ends_own", each)]
-    over = [e for e in over if not is_for_now(e) and read_clause(e).kind is Kind.SAYS]
+    over = [e for e in over if not is_for_now(e) and read_clause(e).kind is Request.SAYS]
     return Over(over, [each for each in said if search("lifts", each)])
 
 
@@ -412,12 +417,12 @@ def _is_given_up(row: MemoryRow, diet: str) -> bool:
     )
 
 
-def _is_over(new: Statement, row: MemoryRow) -> bool:
+def _is_over(new: Clause, row: MemoryRow) -> bool:
     """Whether a clause names the value of a fact and surely ends it."""
     if row["key"] in ("employer", "role") and search(f"names_{row['key']}", new.text):
         return new.is_news
     value = set(analyse(re.sub(setting("dose"), "", row["object"] or row["content"])))
     if not value or not value <= set(analyse(new.text)):
         return False
-    old = Statement(row["quote"] or row["content"], record_of({**row, "key": None}))
+    old = Clause(row["quote"] or row["content"], record_of({**row, "key": None}))
     return ends(new, old)

@@ -44,23 +44,23 @@ from simonides.text.statement import (
     read,
     same_figures,
 )
-from simonides.write import queue
+from simonides.write import pending
 from simonides.write.candidate import Candidate, succeeding
 from simonides.write.endings import note, note_taught
 from simonides.write.judge import Commit, Drop, judge
-from simonides.write.turn import (
-    Turn,
+from simonides.write.owner_write import OwnerWrite
+from simonides.write.versions import (
     Vector,
     enter,
     in_force,
     in_slot,
     link_parents,
     new_version,
-    place_cells,
+    partition_cells,
     renew,
     said_at,
     under_key,
-)  # fmt: skip
+)
 
 MOST_COMPARED = 8
 """Most statements whose texts are read and compared; chosen."""
@@ -70,7 +70,7 @@ MOST_CONTRADICTED, LEAST_ALIKE = 5, 0.3
 they have in common with the newcomer; chosen: another value of one thing shares the rest."""
 
 
-def store(turn: Turn, commit: Commit, vector: Vector) -> Outcome:
+def store(write: OwnerWrite, commit: Commit, vector: Vector) -> Outcome:
     """Stage what becomes of a judged candidate, and return its outcome.
 
     Raises:
@@ -78,74 +78,74 @@ def store(turn: Turn, commit: Commit, vector: Vector) -> Outcome:
     """
     candidate = commit.candidate
     if candidate.is_turn:
-        return _store_turn(turn, commit, vector)
-    old = _under_key(turn, commit) or _meant(turn, commit)
+        return _store_turn(write, commit, vector)
+    old = _under_key(write, commit) or _meant(write, commit)
     if old is not None:
         same = old["hash"] == candidate.hash and same_figures(old["content"], candidate.content)
         same |= _is_meant(commit, old, "same")
-        return (_repeat if same else _conflict)(turn, commit, vector, old)
-    slot = _in_slot(turn, commit)
+        return (_repeat if same else _conflict)(write, commit, vector, old)
+    slot = _in_slot(write, commit)
     policy, predicate = candidate.policy, slot[0]["predicate"] if slot else None
     is_declared = predicate in policy.functional_predicates
     multi_valued = not is_declared and predicate in policy.multi_valued_predicates
     for row in slot:
         if candidate.triple is not None and row["object"] == candidate.triple.object:
-            return _repeat(turn, commit, vector, row)
+            return _repeat(write, commit, vector, row)
     if slot and not multi_valued:
-        return _conflict(turn, commit, vector, slot[0])
-    old = None if multi_valued else _same_text(turn, commit, vector)
+        return _conflict(write, commit, vector, slot[0])
+    old = None if multi_valued else _same_text(write, commit, vector)
     if old is not None:
-        return _repeat(turn, commit, vector, old)
-    if candidate.label.trust is Trust.AGENT and _is_no_news(turn, commit):
-        return refused(turn.tx, Drop(candidate, ("no_news",), blocked=False))
-    against = _contradicted(turn, commit)
+        return _repeat(write, commit, vector, old)
+    if candidate.label.trust is Trust.AGENT and _is_no_news(write, commit):
+        return rejected(write.tx, Drop(candidate, ("no_news",), blocked=False))
+    against = _contradicted(write, commit)
     if against is not None:
         is_same = against["source"] == candidate.source
-        return (_conflict if is_same else _against)(turn, commit, vector, against)
+        return (_conflict if is_same else _against)(write, commit, vector, against)
     is_beside = multi_valued or commit.relation == "beside"
     kind = OutcomeKind.COEXISTS if is_beside else OutcomeKind.CREATED
-    return insert(turn, commit, vector, None, kind)
+    return insert(write, commit, vector, None, kind)
 
 
 # -- what is there ---------------------------------------------------------------------------------
 
 
-def _unexpired(turn: Turn, id: bytes) -> MemoryRow | None:
+def _unexpired(write: OwnerWrite, id: bytes) -> MemoryRow | None:
     """Return the row of an id, if it is in force and has not expired."""
-    found = in_force(turn.tx, id)
-    return None if found is None or _has_expired(turn, found) else found
+    found = in_force(write.tx, id)
+    return None if found is None or _has_expired(write, found) else found
 
 
 def _is_in_place(candidate: Candidate, row: MemoryRow) -> bool:
-    return place_cells(candidate).items() <= row.items()
+    return partition_cells(candidate).items() <= row.items()
 
 
-def _has_expired(turn: Turn, row: MemoryRow) -> bool:
+def _has_expired(write: OwnerWrite, row: MemoryRow) -> bool:
     # The user does not see an expired memory, so it neither is repeated nor stands against another.
-    return row["hard_expires_at"] is not None and row["hard_expires_at"] <= turn.tx.now
+    return row["hard_expires_at"] is not None and row["hard_expires_at"] <= write.tx.now
 
 
-def _under_key(turn: Turn, commit: Commit) -> MemoryRow | None:
+def _under_key(write: OwnerWrite, commit: Commit) -> MemoryRow | None:
     candidate = commit.candidate
-    ids = () if candidate.key in SEVERAL else turn.index.by_key.get(candidate.key or "", ())
+    ids = () if candidate.key in SEVERAL else write.index.by_key.get(candidate.key or "", ())
     for id in tuple(ids):
-        found = in_force(turn.tx, id)
+        found = in_force(write.tx, id)
         if found is None or not _is_in_place(candidate, found):
             continue
-        if not _has_expired(turn, found):
+        if not _has_expired(write, found):
             return found
         # It gives up the key; its history and what was said of it do not go on.
-        turn.tx.end(found, "evicted", EventType.EVICTED, "expired")
+        write.tx.end(found, "evicted", EventType.EVICTED, "expired")
     return None
 
 
-def _meant(turn: Turn, commit: Commit) -> MemoryRow | None:
+def _meant(write: OwnerWrite, commit: Commit) -> MemoryRow | None:
     """Return the memory that a model says a candidate repeats or replaces."""
-    row = None if commit.about is None else turn.tx.latest(commit.about)
+    row = None if commit.about is None else write.tx.latest(commit.about)
     if row is None or row["known_to"] is not None or not _is_in_place(commit.candidate, row):
         return None
     may = any(_is_meant(commit, row, each) for each in ("same", "replaces"))
-    return row if may and not _has_expired(turn, row) else None
+    return row if may and not _has_expired(write, row) else None
 
 
 def _is_meant(commit: Commit, old: MemoryRow, relation: str) -> bool:
@@ -171,27 +171,27 @@ def _is_meant(commit: Commit, old: MemoryRow, relation: str) -> bool:
     return not is_older and bool(shares or old["key"])
 
 
-def _in_slot(turn: Turn, commit: Commit) -> list[MemoryRow]:
+def _in_slot(write: OwnerWrite, commit: Commit) -> list[MemoryRow]:
     """Return what is in force in the slot of a triple: same subject and predicate."""
     candidate = commit.candidate
     if candidate.triple is None or candidate.key not in (None, *SEVERAL):
         return []
-    rows = in_slot(turn.tx, candidate.triple.subject, candidate.triple.predicate)
-    return [row for row in rows if _is_in_place(candidate, row) and not _has_expired(turn, row)]
+    rows = in_slot(write.tx, candidate.triple.subject, candidate.triple.predicate)
+    return [row for row in rows if _is_in_place(candidate, row) and not _has_expired(write, row)]
 
 
-def _same_text(turn: Turn, commit: Commit, vector: Vector) -> MemoryRow | None:
+def _same_text(write: OwnerWrite, commit: Commit, vector: Vector) -> MemoryRow | None:
     """Return a memory that says the same, by hash, words or meaning."""
     candidate, gates = commit.candidate, commit.candidate.policy.gates
-    ids = turn.index.by_fingerprint.get(candidate.analysed.fingerprint, ())
+    ids = write.index.by_fingerprint.get(candidate.analysed.fingerprint, ())
     for id in reversed(ids[-MOST_COMPARED:]):
-        found = _unexpired(turn, id)
+        found = _unexpired(write, id)
         if found is None or not _may_be_one(candidate, found):
             continue
         if found["hash"] == candidate.hash:
             return found
         mine, theirs = read(candidate.content), read(found["content"])
-        is_close = turn.index.cosine(id, vector and vector.whole) > gates.near_meaning
+        is_close = write.index.cosine(id, vector and vector.whole) > gates.near_meaning
         if is_close and mean_the_same(mine, theirs):
             return found
         terms, others = set(candidate.analysed.terms), set(found["terms"].split(" "))
@@ -208,34 +208,34 @@ def _may_be_one(candidate: Candidate, found: MemoryRow) -> bool:
     return figures and _is_in_place(candidate, found)
 
 
-def _is_no_news(turn: Turn, commit: Commit) -> bool:
+def _is_no_news(write: OwnerWrite, commit: Commit) -> bool:
     """Whether an inference adds nothing to a statement that is there."""
     mine, least = read(commit.candidate.content), commit.candidate.policy.gates.no_news
     # The index counts stems of all names, so it is only a first look.
-    for found in _alike(turn, commit, MOST_COMPARED, least / 2):
+    for found in _alike(write, commit, MOST_COMPARED, least / 2):
         theirs = read(found["content"])
         if overlap(mine, theirs) > least and adds_nothing(mine, theirs):
             return True
     return False
 
 
-def _alike(turn: Turn, commit: Commit, most: int, least: float) -> Iterator[MemoryRow]:
+def _alike(write: OwnerWrite, commit: Commit, most: int, least: float) -> Iterator[MemoryRow]:
     """Yield what has at least this share of a candidate's words, that with the most first."""
-    alike = turn.index.overlapping(commit.candidate.place, commit.candidate.analysed.terms)
+    alike = write.index.overlapping(commit.candidate.partition, commit.candidate.analysed.terms)
     for row in np.argsort(-alike, kind="stable")[:most].tolist():
-        found = _unexpired(turn, turn.index.ids[row]) if alike[row] >= least else None
+        found = _unexpired(write, write.index.ids[row]) if alike[row] >= least else None
         if found is not None:
             yield found
 
 
-def _contradicted(turn: Turn, commit: Commit) -> MemoryRow | None:
+def _contradicted(write: OwnerWrite, commit: Commit) -> MemoryRow | None:
     """Return a statement that cannot be true beside a newcomer."""
     candidate, source = commit.candidate, commit.candidate.source
     named = candidate.key is not None or candidate.triple is not None
     is_told = not candidate.parents and candidate.category not in STANDING
-    if named or not (is_told or turn.index.sources - {source.value}):
+    if named or not (is_told or write.index.sources - {source.value}):
         return None
-    for found in _alike(turn, commit, MOST_CONTRADICTED, LEAST_ALIKE):
+    for found in _alike(write, commit, MOST_CONTRADICTED, LEAST_ALIKE):
         mine, theirs = candidate.content, found["content"]
         if found["subject"] is not None:
             continue
@@ -260,17 +260,17 @@ def _felt(text: str) -> str:
 # -- what becomes of it ----------------------------------------------------------------------------
 
 
-def _store_turn(turn: Turn, commit: Commit, vector: Vector) -> Outcome:
-    candidate, tx = commit.candidate, turn.tx
+def _store_turn(write: OwnerWrite, commit: Commit, vector: Vector) -> Outcome:
+    candidate, tx = commit.candidate, write.tx
     at = {"session": candidate.session, "position": candidate.position}
-    place = {name: cell or "" for name, cell in place_cells(candidate).items()}
+    place = {name: cell or "" for name, cell in partition_cells(candidate).items()}
     found = tx.connection.one(statements.TURN_AT, {"owner": tx.owner, **at, **place})
     old = tx.inserted_turn(**at, **place) if found is None else tx.known(found[0])
-    if old is not None and _has_expired(turn, old):
+    if old is not None and _has_expired(write, old):
         tx.end(old, "evicted", EventType.EVICTED, "expired")
         old = None
     if old is None:
-        return insert(turn, commit, vector, None, OutcomeKind.CREATED)
+        return insert(write, commit, vector, None, OutcomeKind.CREATED)
     if old["hash"] == candidate.hash:
         return _outcome(OutcomeKind.REFRESHED, old, commit, [])
     event = tx.note_memory(old, EventType.DROPPED, "turn_already_stored")
@@ -278,9 +278,9 @@ def _store_turn(turn: Turn, commit: Commit, vector: Vector) -> Outcome:
     return _outcome(OutcomeKind.DROPPED, old, known, [event])
 
 
-def _repeat(turn: Turn, commit: Commit, vector: Vector, old: MemoryRow) -> Outcome:
+def _repeat(write: OwnerWrite, commit: Commit, vector: Vector, old: MemoryRow) -> Outcome:
     """Renew what is said again; strengthen it by a better source, confirm it by another one."""
-    candidate, tx = commit.candidate, turn.tx
+    candidate, tx = commit.candidate, write.tx
     standing = record_of(old)
     believed = standing.confidence_at(to_datetime(tx.now))
     trust = candidate.label.trust.rank
@@ -293,7 +293,7 @@ def _repeat(turn: Turn, commit: Commit, vector: Vector, old: MemoryRow) -> Outco
     is_other |= said >= old["said_at"] and _says_more(succeeding(candidate, standing), old)
     says_more = as_trusted and is_other
     if candidate.source.is_correction or more_trusted or surer or says_more:
-        return insert(turn, commit, vector, old, OutcomeKind.BUMPED)
+        return insert(write, commit, vector, old, OutcomeKind.BUMPED)
     rules = candidate.policy.categories.get(old["category"], candidate.rules)
     cells: dict[str, Any] = {}
     if said > old["said_at"]:
@@ -302,7 +302,7 @@ def _repeat(turn: Turn, commit: Commit, vector: Vector, old: MemoryRow) -> Outco
     if independent:
         cells["verified_at"] = tx.now
     kind = OutcomeKind.BUMPED if independent else OutcomeKind.REFRESHED
-    row, event = renew(turn, old, EventType(kind.value), rules, **cells)
+    row, event = renew(write, old, EventType(kind.value), rules, **cells)
     return _outcome(kind, row, commit, [event])
 
 
@@ -314,19 +314,19 @@ def _says_more(candidate: Candidate, old: MemoryRow) -> bool:
     return ttl or kept != was or candidate.importance != old["importance"]
 
 
-def _conflict(turn: Turn, commit: Commit, vector: Vector, old: MemoryRow) -> Outcome:
+def _conflict(write: OwnerWrite, commit: Commit, vector: Vector, old: MemoryRow) -> Outcome:
     """Let the later said replace the earlier value, unless that one is better supported."""
-    candidate, tx = commit.candidate, turn.tx
+    candidate, tx = commit.candidate, write.tx
     is_late = said_at(tx, candidate) < old["said_at"]
-    trusted, gap = _compared(turn, candidate, old)
+    trusted, gap = _compared(write, candidate, old)
     wins = candidate.source.is_correction or _is_meant(commit, old, "replaces")
     wins |= candidate.label.trust is Trust.USER and not is_late
     # Of two values the later said holds, whichever is stored first, unless it is less supported;
     # the user is obeyed however sure a model is of having understood.
     if wins or (gap > 0 if is_late else trusted and gap >= 0):
-        return insert(turn, commit, vector, old, OutcomeKind.SUPERSEDED)
+        return insert(write, commit, vector, old, OutcomeKind.SUPERSEDED)
     # It is kept in history, where it was never in force, and the old value stands.
-    weaker = new_version(turn, candidate, vector, old)
+    weaker = new_version(write, candidate, vector, old)
     weaker |= {"known_to": tx.now + is_late, "ended": "superseded", "ended_by": old["id"]}
     reason = "said_before" if is_late else "better_supported"
     events = [tx.insert(weaker, EventType.TOUCHED, reason)]
@@ -337,34 +337,34 @@ def _conflict(turn: Turn, commit: Commit, vector: Vector, old: MemoryRow) -> Out
     return _outcome(OutcomeKind.TOUCHED, tx.known(old["id"]), refusal, events)
 
 
-def _compared(turn: Turn, candidate: Candidate, old: MemoryRow) -> tuple[bool, float]:
+def _compared(write: OwnerWrite, candidate: Candidate, old: MemoryRow) -> tuple[bool, float]:
     """Return whether a newcomer is trusted enough to end a memory, and how much surer it is."""
     standing = record_of(old)
     trusted = candidate.label.trust.rank >= min(standing.trust.rank, Trust.TOOL.rank)
-    return trusted, candidate.confidence - standing.confidence_at(to_datetime(turn.tx.now))
+    return trusted, candidate.confidence - standing.confidence_at(to_datetime(write.tx.now))
 
 
-def _against(turn: Turn, commit: Commit, vector: Vector, old: MemoryRow) -> Outcome:
+def _against(write: OwnerWrite, commit: Commit, vector: Vector, old: MemoryRow) -> Outcome:
     """Let the clearly surer of two contradicting statements hold, or ask a person."""
-    candidate, tx, gates = commit.candidate, turn.tx, commit.candidate.policy.gates
-    trusted, gap = _compared(turn, candidate, old)
+    candidate, tx, gates = commit.candidate, write.tx, commit.candidate.policy.gates
+    trusted, gap = _compared(write, candidate, old)
     is_clear = gap <= -gates.clear_gap or (trusted and gap >= gates.clear_gap)
     if candidate.source.is_correction or is_clear:
-        return _conflict(turn, commit, vector, old)
+        return _conflict(write, commit, vector, old)
     cells = {"status": Status.REVIEW.value}
-    outcome = insert(turn, commit, vector, None, OutcomeKind.REVIEW, cells)
+    outcome = insert(write, commit, vector, None, OutcomeKind.REVIEW, cells)
     if outcome.record is None:
         return outcome
     roots = {"new": outcome.record.root, "old": id_text(old["root"]), "by": tx.actor}
     events = (
-        queue.mark(tx, old, Status.REVIEW),
-        queue.put(tx, "contradiction", roots, days=gates.review_days),
+        pending.mark(tx, old, Status.REVIEW),
+        pending.put(tx, "contradiction", roots, days=gates.review_days),
     )
     return outcome.model_copy(update={"events": (*outcome.events, *events)})
 
 
 def insert(
-    turn: Turn,
+    write: OwnerWrite,
     commit: Commit,
     vector: Vector,
     before: MemoryRow | None,
@@ -374,35 +374,35 @@ def insert(
     """Stage a new memory, or the next version of one, whatever it said before.
 
     Args:
-        turn: The owner's turn.
+        write: The owner's turn.
         commit: The judged candidate.
         vector: Of its text.
         before: The version in force, or None.
         kind: What becomes of it.
         cells: Further columns to change, for example ``parents``.
     """
-    tx, candidate = turn.tx, commit.candidate
+    tx, candidate = write.tx, commit.candidate
     made: list[Event] = []
     if before is None:
-        made += [*make_room(turn, candidate), *_archived(turn, candidate)]
+        made += [*make_room(write, candidate), *_archived(write, candidate)]
     else:
         # What it takes over from the version before must be allowed for its source, too.
         judged = judge(succeeding(candidate, record_of(before)), after=candidate)
         if isinstance(judged, Drop):
-            return refused(tx, judged)
+            return rejected(tx, judged)
         candidate = judged.candidate
-    row = new_version(turn, candidate, vector, before) | dict(cells or {})
+    row = new_version(write, candidate, vector, before) | dict(cells or {})
     type = EventType.CREATED
     if before is not None:
         type = EventType.BUMPED if kind is OutcomeKind.BUMPED else EventType.SUPERSEDED
-        for same in (before, *_with_object(turn, row, before)):
+        for same in (before, *_with_object(write, row, before)):
             made.append(tx.end(same, "superseded", type, by=row["id"]))
         if before["status"] == Status.REVIEW and kind is OutcomeKind.BUMPED:
             row["status"] = before["status"]  # said again, which decides nothing
         elif before["status"] == Status.REVIEW:
-            queue.settle(tx, before["root"])
+            pending.settle(tx, before["root"])
         type = EventType.CORRECTED if candidate.source.is_correction else EventType.CREATED
-    made.append(enter(turn, row, type))
+    made.append(enter(write, row, type))
     if commit.reasons:
         made.append(tx.note_memory(row, EventType.FLAGGED, ",".join(commit.reasons)))
     link_parents(tx, row, candidate)
@@ -410,18 +410,18 @@ def insert(
         tx.connection.run(statements.FORGET_ENDINGS, {"owner": tx.owner, "root": row["root"]})
     elif before is not None and kind is OutcomeKind.SUPERSEDED:
         note_taught(tx, before, row)
-    note(turn, row)
+    note(write, row)
     return _outcome(kind, tx.known(row["id"]), commit, made)
 
 
-def _with_object(turn: Turn, row: MemoryRow, before: MemoryRow) -> list[MemoryRow]:
+def _with_object(write: OwnerWrite, row: MemoryRow, before: MemoryRow) -> list[MemoryRow]:
     """Return what states under a key of several values what a version of another memory states."""
-    found = under_key(turn, row) if row["key"] in SEVERAL else []
+    found = under_key(write, row) if row["key"] in SEVERAL else []
     same = [each for each in found if each["object"] == row["object"]]
     return [each for each in same if each["id"] != before["id"]]
 
 
-def refused(tx: Transaction, drop: Drop) -> Outcome:
+def rejected(tx: Transaction, drop: Drop) -> Outcome:
     """Note in the audit trail that a candidate was refused, and return the outcome."""
     kind = OutcomeKind.BLOCKED if drop.blocked else OutcomeKind.DROPPED
     event = tx.note(EventType(kind.value), "memories", b"", reason=",".join(drop.reasons))
@@ -438,7 +438,7 @@ BATCH = 64
 """Memories whose reads are looked up at once; a power of two."""
 
 
-def make_room(turn: Turn, candidate: Candidate) -> list[Event]:
+def make_room(write: OwnerWrite, candidate: Candidate) -> list[Event]:
     """Evict what is least useful where a candidate's scope is full.
 
     Returns:
@@ -447,7 +447,7 @@ def make_room(turn: Turn, candidate: Candidate) -> list[Event]:
     Raises:
         QuotaExceeded: If everything there is pinned or a constraint, or the quota is 0.
     """
-    tx, index = turn
+    tx, index = write
     turns, quotas = candidate.is_turn, candidate.policy.quotas
     limit = quotas.turns if turns else quotas.memories
     if limit is None or len(index) < limit:
@@ -470,14 +470,14 @@ def make_room(turn: Turn, candidate: Candidate) -> list[Event]:
         bound = np.where(expired, -np.inf, _bound(quotas.eviction, index, tx.now))
         ids = (index.column("id_low")[rows], index.column("id_high")[rows])
         order = rows[np.lexsort((*ids, bound[rows]))]
-        least = _least(turn, order, bound, quotas.eviction, spare)
+        least = _least(write, order, bound, quotas.eviction, spare)
     reason = f"quota:{name}"
     return [tx.end(tx.known(id), "evicted", EventType.EVICTED, reason) for id in least]
 
 
-def _archived(turn: Turn, candidate: Candidate) -> list[Event]:
+def _archived(write: OwnerWrite, candidate: Candidate) -> list[Event]:
     """End the oldest rules where a candidate is one too many; they stay in the history."""
-    tx, index = turn
+    tx, index = write
     most = candidate.policy.quotas.rules
     if most is None or candidate.kind is not Kind.PROCEDURAL:
         return []
@@ -508,9 +508,11 @@ def _bound(eviction: Eviction, index: OwnerIndex, now: int) -> Any:
             return (index.column("importance") + index.column("confidence") + freshness) / 4
 
 
-def _least(turn: Turn, order: Ints, bound: Floats, eviction: Eviction, count: int) -> list[bytes]:
+def _least(
+    write: OwnerWrite, order: Ints, bound: Floats, eviction: Eviction, count: int
+) -> list[bytes]:
     """Return the ids of the least useful rows, worst first."""
-    tx, index = turn
+    tx, index = write
     found: list[tuple[float, bytes]] = []
     for first in range(0, len(order), BATCH):
         rows = order[first : first + BATCH].tolist()

@@ -18,11 +18,13 @@ from simonides.models.embedder import EmbedderFailed, embed
 from simonides.storage import statements
 from simonides.storage.rows import id_bytes, record_of
 from simonides.storage.transaction import blake
-from simonides.write import queue
+from simonides.write import pending
 from simonides.write.candidate import Candidate, candidate_of, draft_fields
-from simonides.write.gates import refused, store
+from simonides.write.gates import rejected, store
 from simonides.write.judge import Commit, Drop, Hold, Judgement, judge
-from simonides.write.turn import Turn, Vector, lift, owner_turn
+from simonides.write.owner_write import OwnerWrite, owner_write
+from simonides.write.tombstones import lift_tombstone
+from simonides.write.versions import Vector
 
 MAX_ATOMIC = 500
 """Most drafts of one transaction: others wait for it up to .3 s."""
@@ -122,10 +124,10 @@ def _write(
     waiting = list(zip(judged, vectors, strict=True))
     outcomes: list[Outcome] = []
     while len(outcomes) < len(waiting):
-        with owner_turn(engine, owner, who.name) as turn:
+        with owner_write(engine, owner, who.name) as write:
             begun = time.perf_counter()
             for each, vector in in_steps(waiting[len(outcomes) :]):
-                outcomes.append(_once(turn, each, vector, lifts=who.agent is None))
+                outcomes.append(_once(write, each, vector, lifts=who.agent is None))
                 if turn_s is not None and time.perf_counter() - begun > turn_s:
                     break
     return outcomes
@@ -161,18 +163,18 @@ def vectors_of(
     return [next(vectors) if is_chosen else None for is_chosen in chosen]
 
 
-def _once(turn: Turn, judged: Judgement, vector: Vector, *, lifts: bool) -> Outcome:
+def _once(write: OwnerWrite, judged: Judgement, vector: Vector, *, lifts: bool) -> Outcome:
     """Store one candidate, or return the first outcome of its idempotency key."""
-    candidate, tx = judged.candidate, turn.tx
+    candidate, tx = judged.candidate, write.tx
     key = candidate.draft.idempotency_key
     if key is None:
-        return decided(turn, judged, vector, lifts=lifts)
-    asked = f"{candidate.scope.path} {candidate.place.purpose} {candidate.draft!r}"
+        return decided(write, judged, vector, lifts=lifts)
+    asked = f"{candidate.scope.path} {candidate.partition.purpose} {candidate.draft!r}"
     request = blake(tx.secret(), asked.encode())
     known = tx.connection.one(statements.IDEMPOTENT, {"owner": tx.owner, "key": key})
     if known is not None:
-        return _again(turn, request, known)
-    outcome = decided(turn, judged, vector, lifts=lifts)
+        return _again(write, request, known)
+    outcome = decided(write, judged, vector, lifts=lifts)
     tx.connection.run(
         statements.KEEP_IDEMPOTENT,
         {
@@ -184,52 +186,52 @@ def _once(turn: Turn, judged: Judgement, vector: Vector, *, lifts: bool) -> Outc
     return outcome
 
 
-def _again(turn: Turn, request: bytes, known: tuple[bytes, str, bytes]) -> Outcome:
+def _again(write: OwnerWrite, request: bytes, known: tuple[bytes, str, bytes]) -> Outcome:
     then, kind, memory = known
     if then != request:
         raise IdempotencyMismatch("idempotency_key", "was used for a write with other content")
     if not memory:
         return Outcome(kind=OutcomeKind(kind))
-    row = turn.tx.latest(memory)
+    row = write.tx.latest(memory)
     if row is None:
         return Outcome(kind=OutcomeKind.DROPPED, reasons=("forgotten_since", f"was:{kind}"))
     return Outcome(kind=OutcomeKind(kind), record=record_of(row))
 
 
-def decided(turn: Turn, judged: Judgement, vector: Vector, *, lifts: bool = True) -> Outcome:
+def decided(write: OwnerWrite, judged: Judgement, vector: Vector, *, lifts: bool = True) -> Outcome:
     """Store a commit; note in the audit trail what is dropped.
 
     Args:
-        turn: The owner's turn.
+        write: The owner's turn.
         judged: What policy says.
         vector: Of its text.
         lifts: Whether the user may have said it, which lifts a tombstone; an agent's note does not.
     """
     candidate = judged.candidate
     if isinstance(judged, Drop):
-        return refused(turn.tx, judged)
+        return rejected(write.tx, judged)
     said = (candidate.key, candidate.category, candidate.analysed.terms)
-    if any(each.covers(*said) for each in turn.index.refusals):
-        return refused(turn.tx, Drop(candidate, ("refused_by_user",)))
-    if not lift(turn.tx, candidate, by_user=lifts):
-        return refused(turn.tx, Drop(candidate, ("tombstoned",)))
+    if any(each.covers(*said) for each in write.index.refusals):
+        return rejected(write.tx, Drop(candidate, ("refused_by_user",)))
+    if not lift_tombstone(write.tx, candidate, by_user=lifts):
+        return rejected(write.tx, Drop(candidate, ("tombstoned",)))
     match judged:
         case Commit():
-            return store(turn, judged, vector)
+            return store(write, judged, vector)
         case Hold(candidate, reasons):
-            data = {"draft": draft_fields(candidate), "reasons": reasons, "by": turn.tx.actor}
+            data = {"draft": draft_fields(candidate), "reasons": reasons, "by": write.tx.actor}
             days = candidate.policy.gates.review_days
-            event = queue.put(turn.tx, "held", data, days=days)
+            event = pending.put(write.tx, "held", data, days=days)
             return Outcome(kind=OutcomeKind.HELD, reasons=reasons, events=(event,))
 
 
-def decided_alone(turn: Turn, judged: Judgement, vector: Vector) -> Outcome:
+def decided_alone(write: OwnerWrite, judged: Judgement, vector: Vector) -> Outcome:
     """Store a commit as `decided`; for one that fits no quota, say so instead of raising."""
     try:
-        return decided(turn, judged, vector)
+        return decided(write, judged, vector)
     except QuotaExceeded as error:
         full = Drop(judged.candidate, (f"quota:{error.what}",), blocked=False)
-        return refused(turn.tx, full)
+        return rejected(write.tx, full)
 
 
 def remember_one(engine: Engine, who: Principal, /, content: str | Draft, **fields: Any) -> Outcome:

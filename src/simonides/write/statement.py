@@ -58,7 +58,7 @@ _FIGURE = re.compile(setting("figure"))
 
 
 @dataclass(frozen=True, eq=False)
-class Statement:
+class Clause:
     """One clause of a memory, read as far as it is needed.
 
     Attributes:
@@ -177,7 +177,7 @@ class Statement:
 _NEW = frozenset("new next current".split())
 
 
-def statements_of(record: Record, *, is_new: bool = False) -> list[Statement]:
+def statements_of(record: Record, *, is_new: bool = False) -> list[Clause]:
     """Return the clauses of a memory that can end or be ended; none of what others said.
 
     A question, a report, a story or a doubt is neither.
@@ -189,11 +189,11 @@ def statements_of(record: Record, *, is_new: bool = False) -> list[Statement]:
     if record.role not in (None, "user") or (record.category in STANDING and not is_new):
         return []
     if record.quote is not None:
-        return [Statement(record.quote, record)]
+        return [Clause(record.quote, record)]
     if record.key is not None:
         is_value = len(record.content.split()) < 4 or not search("states", record.content)
         lead = f"My {record.key.replace('_', ' ')} is " if is_value else ""
-        return [Statement(lead + record.content, record)]
+        return [Clause(lead + record.content, record)]
     shown = " ".join(record.content.split()).replace("’", "'")
     found, at = [], 0
     for part in own_clauses(record.content)[:MOST_CLAUSES]:
@@ -201,7 +201,7 @@ def statements_of(record: Record, *, is_new: bool = False) -> list[Statement]:
         start = shown.find(clause, at)
         if start >= 0:
             at = start + len(clause)
-            found.append(Statement(clause, record, (start, at)))
+            found.append(Clause(clause, record, (start, at)))
     return found
 
 
@@ -215,12 +215,12 @@ def is_whole(record: Record, spans: Iterable[tuple[int, int]]) -> bool:
 # -- two statements --------------------------------------------------------------------------------
 
 
-def ends(new: Statement, old: Statement) -> bool:
+def ends(new: Clause, old: Clause) -> bool:
     """Whether a newer statement surely ends or replaces an older one."""
     return probability(new, old) >= SURE
 
 
-def probability(new: Statement, old: Statement) -> float:
+def probability(new: Clause, old: Clause) -> float:
     """Return the probability that a newer statement ends or replaces an older one.
 
     The weights are log-odds of a logistic regression over stories, pairs that both stay true, and
@@ -257,7 +257,7 @@ def probability(new: Statement, old: Statement) -> float:
     return 1.0 / (1.0 + math.exp(-evidence))
 
 
-def _of_one_thing(new: Statement, old: Statement) -> bool:
+def _of_one_thing(new: Clause, old: Clause) -> bool:
     """Whether two statements name one thing: by their subject, by a slot, by their rare words."""
     if not old.states or not (len(old.text.split()) > 2 or old.slots):
         return False
@@ -274,7 +274,7 @@ def _of_one_thing(new: Statement, old: Statement) -> bool:
     return not new.slots.keys().isdisjoint(old.slots) or _share_words(new, old)
 
 
-def _of_other_heads(new: Statement, old: Statement) -> bool:
+def _of_other_heads(new: Clause, old: Clause) -> bool:
     """Whether two statements name two things: the board and the budget meeting, my dentist and my
     new physio.
     """
@@ -284,7 +284,7 @@ def _of_other_heads(new: Statement, old: Statement) -> bool:
     return mine[-1] == theirs[-1] or {mine[0], theirs[0]} <= {"my", "our"}
 
 
-def _of_other_names(new: Statement, old: Statement) -> bool:
+def _of_other_names(new: Clause, old: Clause) -> bool:
     """Whether a statement ends what is of somebody else, or two codes name two things."""
     known = old.text.lower()
     if new.cue is Cue.ENDS:
@@ -295,7 +295,7 @@ def _of_other_names(new: Statement, old: Statement) -> bool:
     return all(codes) and codes[0].isdisjoint(codes[1])
 
 
-def _opposes(new: Statement, old: Statement) -> bool:
+def _opposes(new: Clause, old: Clause) -> bool:
     """Whether two statements say the opposite of one thing: "I like jazz", "I detest jazz"."""
     if {new.feeling, old.feeling} != {"like", "dislike"}:
         return False
@@ -306,18 +306,18 @@ def _opposes(new: Statement, old: Statement) -> bool:
     return bool(words[1]) and words[1] <= words[0] and len(words[0] - words[1]) <= 1
 
 
-def _share_words(new: Statement, old: Statement) -> bool:
+def _share_words(new: Clause, old: Clause) -> bool:
     shared = _shared(new, old)
     if shared < LEAST_WORTH or len(new.terms) > MOST_TERMS:
         return False
     return shared >= LEAST_SHARED * min(sum(new.worth.values()), sum(old.worth.values()))
 
 
-def _shared(new: Statement, old: Statement) -> float:
+def _shared(new: Clause, old: Clause) -> float:
     return sum(min(new.worth[term], old.worth[term]) for term in new.terms & old.terms)
 
 
-def _same_key(new: Statement, old: Statement) -> bool:
+def _same_key(new: Clause, old: Clause) -> bool:
     """Whether a statement gives another value to a key that has one value at a time."""
     values = [
         (new.slots[key].lower(), value.lower())
@@ -327,20 +327,20 @@ def _same_key(new: Statement, old: Statement) -> bool:
     return any(mine not in theirs and theirs not in mine for mine, theirs in values)
 
 
-def _same_frame(new: Statement, old: Statement) -> bool:
+def _same_frame(new: Clause, old: Clause) -> bool:
     """Whether two statements differ in one figure only."""
     differ = new.text.lower().rstrip(".! ") != old.text.lower().rstrip(".! ")
     return differ and bool(new.frame) and new.frame == old.frame
 
 
-def _recants(new: Statement, old: Statement) -> bool:
+def _recants(new: Clause, old: Clause) -> bool:
     """Whether a newer statement takes the opposite attitude to a thing."""
     if "likes" not in new.wordings or new.dislikes or not old.dislikes or not old.states:
         return False
     return _share_words(new, old)
 
 
-def _corrects(new: Statement, old: Statement) -> bool:
+def _corrects(new: Clause, old: Clause) -> bool:
     """Whether a statement gives another value shortly after one in the same conversation."""
     steps = (new.record.position or 0) - (old.record.position or 0)
     if new.record.session != old.record.session or not 0 < steps <= SOON or not old.values:

@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Any
 
 from simonides.capture.clauses import clauses, sentences
-from simonides.capture.commands import Kind, is_unreal, read_clause
+from simonides.capture.commands import Request, is_unreal, read_clause
 from simonides.capture.dangers import is_danger
-from simonides.capture.segments import parts_of
+from simonides.capture.segments import fragments_of
 from simonides.capture.slots import fact_fields, is_for_now, manner_of, slots_of
 from simonides.capture.wordings import MOST_CHARS, load
 from simonides.core.policy import MANNERS, folded
@@ -90,7 +90,7 @@ def read_told(text: str, name: str | None) -> dict[str, Any]:
         text: What is told; a longer one than 400 characters is a text of its own.
         name: The user's name or id.
     """
-    if len(text) > MOST_CHARS or not all(part.is_own for part in parts_of(text)):
+    if len(text) > MOST_CHARS or not all(part.is_own for part in fragments_of(text)):
         return {}
     found: list[dict[str, Any]] = []
     for sentence in sentences(text):
@@ -109,18 +109,18 @@ _RANKS = ("danger", "constraint", "manner", "rule")
 
 def _read(clause: str) -> dict[str, Any]:
     kind = read_clause(clause).kind
-    if kind not in (Kind.SAYS, Kind.RULE, Kind.PROHIBITION) or is_for_now(clause):
+    if kind not in (Request.SAYS, Request.RULE, Request.PROHIBITION) or is_for_now(clause):
         return {}
     if clause.rstrip().endswith(("?", "？")):
         return {}
-    slots = slots_of(clause) or (manner_of(clause) if kind is Kind.RULE else [])
+    slots = slots_of(clause) or (manner_of(clause) if kind is Request.RULE else [])
     critical = {"category": "danger", "importance": "critical"}
     binds = any(critical.items() <= fact_fields(clause, *each).items() for each in slots)
     is_stated = binds or (is_danger(clause) and not search("told_denial", clause))
     if is_stated and cue_of(clause) is not Cue.ENDS:
         return critical
-    if kind is Kind.PROHIBITION or search("told_ban", clause):
+    if kind is Request.PROHIBITION or search("told_ban", clause):
         return {"category": "constraint"}
     if manners := [key for slot in slots if (key := folded(slot.key)) in MANNERS]:
         return {"key": manners[0], "category": "manner"}
-    return {"category": "rule", "kind": "procedural"} if kind is Kind.RULE else {}
+    return {"category": "rule", "kind": "procedural"} if kind is Request.RULE else {}

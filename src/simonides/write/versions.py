@@ -1,31 +1,23 @@
-"""An owner's turn to write: its transaction and index, the rows of new versions, tombstones.
-
-A tombstone is a digest without content. What was forgotten is not learned again, except by the
-user's own words.
-"""
+"""The rows of new versions, and what is in force of those that are there."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from simonides.core.clock import DAY_MS, to_ms
-from simonides.core.engine import Engine
 from simonides.core.errors import NotFound
 from simonides.core.outcome import Event, EventType
 from simonides.core.policy import Category
-from simonides.core.record import DRAFT_FIELDS, FIELDS, Source, Status, Trust
+from simonides.core.record import DRAFT_FIELDS, FIELDS, Source, Status
 from simonides.models.embedder import Encoded
 from simonides.recall.index import OwnerIndex, quantise
 from simonides.storage import statements
-from simonides.storage.database import Row
 from simonides.storage.rows import MemoryRow, id_bytes, memories
-from simonides.storage.transaction import Transaction, blake
-from simonides.text.statement import content_hash, read
+from simonides.storage.transaction import Transaction
 from simonides.write.candidate import Candidate
+from simonides.write.owner_write import OwnerWrite
 
 Vector = Encoded | None
 """The vectors of a text; None without an embedder, or where it failed."""
@@ -34,36 +26,24 @@ GIVEN = tuple(name for name in FIELDS if name in DRAFT_FIELDS)
 """Columns of a memory whose values a draft gives."""
 
 
-class Turn(NamedTuple):
-    """An owner's turn to write.
-
-    Attributes:
-        tx: The owner's transaction.
-        index: The owner's index.
-    """
-
-    tx: Transaction
-    index: OwnerIndex  # type: ignore[assignment]  # nobody needs the method of tuples
-
-
 def new_version(
-    turn: Turn, candidate: Candidate, vector: Vector, before: MemoryRow | None
+    write: OwnerWrite, candidate: Candidate, vector: Vector, before: MemoryRow | None
 ) -> MemoryRow:
     """Return the row of a new memory, or of the next version of one.
 
     Args:
-        turn: It gives id, salt and time.
+        write: It gives id, salt and time.
         candidate: What is stored.
         vector: Of its indexed text, or None.
         before: The version that it follows, or None.
     """
-    tx = turn.tx
+    tx = write.tx
     id = tx.new_id()
     soft, hard = expiry(candidate, tx.now)
     subject, predicate, object = candidate.triple or (None, None, None)
     return {
         **{name: _cell(candidate.value(name)) for name in GIVEN},
-        **place_cells(candidate), **vector_cells(vector),
+        **partition_cells(candidate), **vector_cells(vector),
         "owner": tx.owner, "id": id, "root": id if before is None else before["root"],
         "version": 1 if before is None else tx.last_version(before["root"]) + 1,
         "hash": candidate.hash, "trust": candidate.label.trust.value,
@@ -75,7 +55,7 @@ def new_version(
         "soft_expires_at": soft, "hard_expires_at": hard, "ttl": candidate.ttl_ms,
         "terms": " ".join(candidate.analysed.terms), "marks": candidate.analysed.marks,
         "fingerprint": candidate.analysed.fingerprint,
-        "embedder": None if vector is None else turn.index.embedder, "salt": tx.salt(),
+        "embedder": None if vector is None else write.index.embedder, "salt": tx.salt(),
     }  # fmt: skip
 
 
@@ -117,10 +97,10 @@ def in_force(tx: Transaction, id: bytes) -> MemoryRow | None:
     return None if row is None or row["known_to"] is not None else row
 
 
-def under_key(turn: Turn, row: MemoryRow) -> list[MemoryRow]:
+def under_key(write: OwnerWrite, row: MemoryRow) -> list[MemoryRow]:
     """Return what is in force under the key of a row, in its place."""
-    ids = turn.index.by_key.get(row["key"] or "", ())
-    found = [each for id in ids if (each := in_force(turn.tx, id)) is not None]
+    ids = write.index.by_key.get(row["key"] or "", ())
+    found = [each for id in ids if (each := in_force(write.tx, id)) is not None]
     place = ("task", "audience", "purpose")
     return [each for each in found if all(each[name] == row[name] for name in place)]
 
@@ -149,12 +129,12 @@ def expiry(candidate: Candidate, now: int) -> tuple[int | None, int | None]:
 
 
 def renew(
-    turn: Turn, row: MemoryRow, type: EventType, rules: Category, **cells: Any
+    write: OwnerWrite, row: MemoryRow, type: EventType, rules: Category, **cells: Any
 ) -> tuple[MemoryRow, Event]:
     """Stage that a version is said again or confirmed now; its expiries count from now.
 
     Args:
-        turn: The owner's turn.
+        write: The owner's turn.
         row: The version.
         type: What was done.
         rules: The policy's rules for its category.
@@ -163,13 +143,13 @@ def renew(
     Returns:
         The version as it is now, and the audit event.
     """
-    tx, soft, hard, ttl = turn.tx, row["soft_expires_at"], row["hard_expires_at"], row["ttl"]
+    tx, soft, hard, ttl = write.tx, row["soft_expires_at"], row["hard_expires_at"], row["ttl"]
     if soft is not None:
         soft = _later(tx.now, rules.soft_ttl_days)
     if hard is not None:
         hard = tx.now + ttl if ttl is not None else _later(tx.now, rules.hard_ttl_days)
     event = tx.touch(row, type, soft_expires_at=soft, hard_expires_at=hard, **cells)
-    index_row(turn.index, tx.known(row["id"]))
+    index_row(write.index, tx.known(row["id"]))
     return tx.known(row["id"]), event
 
 
@@ -179,15 +159,15 @@ def index_row(index: OwnerIndex, row: MemoryRow) -> None:
         index.add([row])
 
 
-def enter(turn: Turn, row: MemoryRow, type: EventType, reason: str = "") -> Event:
+def enter(write: OwnerWrite, row: MemoryRow, type: EventType, reason: str = "") -> Event:
     """Stage a new version and add it to the owner's index."""
-    index_row(turn.index, row)
-    return turn.tx.insert(row, type, reason)
+    index_row(write.index, row)
+    return write.tx.insert(row, type, reason)
 
 
-def place_cells(candidate: Candidate) -> dict[str, str | None]:
+def partition_cells(candidate: Candidate) -> dict[str, str | None]:
     """Return the columns of the place of a candidate."""
-    task, audience, purpose = candidate.place
+    task, audience, purpose = candidate.partition
     agents = None if audience is None else json.dumps(audience)
     return {"task": task, "audience": agents, "purpose": purpose}
 
@@ -216,78 +196,3 @@ def link_parents(tx: Transaction, row: MemoryRow, candidate: Candidate) -> None:
 
 def _later(now: int, days: float | None) -> int | None:
     return None if days is None else now + round(days * DAY_MS)
-
-
-@contextmanager
-def owner_turn(engine: Engine, owner: str, actor: str) -> Iterator[Turn]:
-    """Open a change of one owner; it is durable, and in the index, when the block has ended.
-
-    New rows enter the index at once, since every read checks rows in the database. Rows that went
-    out of force leave it after the commit.
-    """
-    try:
-        with engine.db.write(owner) as connection:
-            tx = Transaction(engine, connection, owner, actor)
-            index = engine.indexes.fresh(connection, owner, tx.revision, tx.epoch)
-            if index.is_changing:  # left so by an interrupted call: an owner has one turn at a time
-                engine.indexes.drop(owner)
-                index = engine.indexes.fresh(connection, owner, tx.revision, tx.epoch)
-            index.is_changing = True
-            yield Turn(tx, index)
-            tx.flush()
-            index.add(index.lacking(tx.inserted.values()))
-            index.is_changing = False
-    except BaseException:  # also after an interrupt it may hold what was never committed
-        engine.indexes.drop(owner)
-        raise
-    with index.lock:
-        index.remove(tx.ended)
-        index.seen = max(index.seen, tx.length)
-        index.epoch = max(index.epoch, tx.epoch)
-        index.compact_if_sparse()
-
-
-def bury(tx: Transaction, rows: Iterable[MemoryRow]) -> None:
-    """Leave a tombstone for the texts and the key of forgotten versions: digests, no content."""
-    for digest in dict.fromkeys(digest for row in rows for digest in _digests(tx, row)):
-        if _tombstone(tx, digest) is None:
-            row = {"owner": tx.owner, "id": tx.new_id(), "digest": digest, "at": tx.now}
-            tx.add("tombstones", row, EventType.TOMBSTONED)
-
-
-def unbury(tx: Transaction, rows: Iterable[MemoryRow]) -> None:
-    """Take back the tombstones of versions that come back."""
-    for digest in dict.fromkeys(digest for row in rows for digest in _digests(tx, row)):
-        if (found := _tombstone(tx, digest)) is not None:
-            tx.remove("tombstones", found[0], EventType.TOMBSTONE_LIFTED)
-
-
-def lift(tx: Transaction, candidate: Candidate, *, by_user: bool) -> bool:
-    """Return whether a candidate may be stored; the user's own words lift what is in their way."""
-    if not tx.has_tombstones:
-        return True
-    place = place_cells(candidate)
-    for digest in _digests(tx, {**place, "content": candidate.content, "key": candidate.key}):
-        if (found := _tombstone(tx, digest)) is not None:
-            if not by_user or candidate.label.trust is not Trust.USER:
-                return False
-            tx.remove("tombstones", found[0], EventType.TOMBSTONE_LIFTED)
-    return True
-
-
-def _tombstone(tx: Transaction, digest: bytes) -> Row | None:
-    return tx.connection.one(statements.TOMBSTONES, {"owner": tx.owner, "digest": digest})
-
-
-def _digests(tx: Transaction, row: MemoryRow) -> list[bytes]:
-    """Return the digests of a text and a key, keyed by the store's secret: nothing to guess.
-
-    A text is known by its telling words, so that another punctuation or politeness is the same. A
-    key is known within its place.
-    """
-    content, key = row["content"], row["key"]
-    names = ["text " + (" ".join(read(content).telling) or content_hash(content))]
-    if key is not None:
-        place = (row["task"], row["audience"], row["purpose"])
-        names.append(f"key {place} {key}")
-    return [blake(tx.secret(), f"{tx.owner} {name}".encode()) for name in names]

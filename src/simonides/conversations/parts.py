@@ -37,7 +37,7 @@ NEWEST = (FOREVER, b"\xff" * 16)
 """Comes after every part: when its latest turn was said, and its id."""
 
 
-class Part(NamedTuple):
+class SessionPart(NamedTuple):
     """A part of a conversation.
 
     Attributes:
@@ -82,40 +82,40 @@ def name_of(who: Principal) -> str:
     return f"{who.home.task or ''} {who.purpose or ''} {who.conversation}"  # ids have no spaces
 
 
-def last_part(connection: Connection, who: Principal) -> Part | None:
+def last_part(connection: Connection, who: Principal) -> SessionPart | None:
     """Return the latest part of a principal's conversation, or None."""
     found = _parts(connection, statements.LAST_PART, owner=who.owner, name=name_of(who))
     return next(iter(found), None)
 
 
-def unread_parts(connection: Connection, who: Principal) -> list[Part]:
+def unread_parts(connection: Connection, who: Principal) -> list[SessionPart]:
     """Return the parts that the model could not read, the latest first."""
     named = {"owner": who.owner, "purpose": who.purpose or ""}
     return _parts(connection, statements.UNREAD, **named)
 
 
-def part_of(connection: Connection, owner: str, id: bytes) -> Part | None:
+def part_of(connection: Connection, owner: str, id: bytes) -> SessionPart | None:
     """Return a part by its id, or None."""
     return next(iter(_parts(connection, statements.PART, owner=owner, id=id)), None)
 
 
-def ending_parts(connection: Connection, owner: str, name: str) -> list[Part]:
+def ending_parts(connection: Connection, owner: str, name: str) -> list[SessionPart]:
     """Return the parts of a conversation whose end has begun, oldest first."""
     return _parts(connection, statements.ENDING, owner=owner, name=name)
 
 
-def keep(connection: Connection, owner: str, part: Part) -> None:
+def keep(connection: Connection, owner: str, part: SessionPart) -> None:
     """Keep the summary, the failure and the data of a part."""
     params = {**part._asdict(), "owner": owner, "data": json.dumps(part.data)}
     connection.run(statements.KEEP_PART, params)
 
 
-def _parts(connection: Connection, sql: str, **params: Any) -> list[Part]:
+def _parts(connection: Connection, sql: str, **params: Any) -> list[SessionPart]:
     rows = connection.rows(sql, params)
-    return [Part._make((*cells, json.loads(data))) for *cells, data in rows]
+    return [SessionPart._make((*cells, json.loads(data))) for *cells, data in rows]
 
 
-def begin_end(engine: Engine, tx: Transaction, part: Part, last: int) -> None:
+def begin_end(engine: Engine, tx: Transaction, part: SessionPart, last: int) -> None:
     """Begin the end of an open part. What is said from now on belongs to the next one.
 
     Args:
@@ -136,7 +136,7 @@ def go_on(
     position: int,
     turns: int,
     said: Sequence[datetime] = (),
-) -> Part:
+) -> SessionPart:
     """Note that turns are said; if that is a quiet time after the last one, another part begins.
 
     A part also ends when nothing is added for that time, whenever its turns were said.
@@ -168,7 +168,7 @@ def go_on(
         "who": {"scope": who.home.path, "session": who.session, "agent": who.agent},
     }  # fmt: skip
     number = 1 if found is None else found.part + 1
-    new = Part(
+    new = SessionPart(
         tx.new_id(), name_of(who), number, "open", "", begun, last, None, turns,
         who.purpose or "", None, None, data,
     )  # fmt: skip
@@ -216,14 +216,14 @@ def end_job(id: bytes) -> str:
     return f"end {id.hex()}"
 
 
-def principal_of_part(part: Part) -> Principal:
+def principal_of_part(part: SessionPart) -> Principal:
     """Return the principal that a part belongs to."""
     who = dict(part.data["who"])
     home, purpose = parse_scope(who.pop("scope")), part.purpose or None
     return Principal(home, **who, purpose=purpose, actor="session end")
 
 
-def last_of(part: Part) -> int:
+def last_of(part: SessionPart) -> int:
     """Return the last position that may belong to a part."""
     return int(part.data.get("last", 2**53))
 
@@ -265,14 +265,14 @@ def conversations(
 
 def parts_of_page(
     connection: Connection, who: Principal, limit: int, before: tuple[int, bytes] = NEWEST
-) -> list[Part]:
+) -> list[SessionPart]:
     """Return all parts of a principal's latest conversations, each with its latest part first."""
     params = {"owner": who.owner, "purpose": who.purpose or "", "limit": limit}
     last, id = before
     return _parts(connection, statements.CONVERSATIONS, **params, last=last, id=id)
 
 
-def _conversation(own: Sequence[Part]) -> Conversation:
+def _conversation(own: Sequence[SessionPart]) -> Conversation:
     return Conversation(
         name=principal_of_part(own[0]).conversation, parts=len(own),
         is_open=any(each.status == "open" for each in own),

@@ -19,7 +19,7 @@ from simonides.prompt.core_block import core_block
 from simonides.prompt.digest import digest
 from simonides.prompt.lines import more_of
 from simonides.prompt.receipts import floor_of
-from simonides.recall.recall import standing
+from simonides.recall.recall import core_records
 from simonides.sessions.notes import logged
 from simonides.storage import statements
 from simonides.storage.database import Connection
@@ -28,8 +28,8 @@ from simonides.storage.transaction import Transaction
 from simonides.tasks.working import Working, prompt_of, roots_of
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import Commit, judge
+from simonides.write.owner_write import owner_write
 from simonides.write.remember import remember
-from simonides.write.turn import owner_turn
 
 PULL_ITEMS, INPUT_CHARS = 3, 200
 OPEN, COMPLETE, ABANDONED = "open", "complete", "abandoned"
@@ -86,7 +86,7 @@ def begin(
     drafts = [Draft(each, category="constraint", importance="high") for each in rules]
     for outcome in remember(engine, who, drafts):
         outcome.raise_for_refusal()
-    with owner_turn(engine, who.owner, who.name) as (tx, _):
+    with owner_write(engine, who.owner, who.name) as (tx, _):
         found = _open_id(tx.connection, who)
         if found is not None:
             return id_text(found)
@@ -158,7 +158,7 @@ def _change(tx: Transaction, who: Principal, id: str, edit: Edit, status: str = 
 
 
 def _edited(engine: Engine, who: Principal, id: str, edit: Edit) -> Working:
-    with owner_turn(engine, who.owner, who.name) as (tx, _):
+    with owner_write(engine, who.owner, who.name) as (tx, _):
         return _change(tx, who, id, edit)
 
 
@@ -217,7 +217,7 @@ def _prompt(engine: Engine, who: Principal, id: str) -> tuple[str, Digest]:
     core = [item.line for item in pushed.items if item.part == "core"]
     hidden = pushed.receipt.hidden
     if not policy.digest.enabled:  # digests are switched off, constraints are not
-        block = core_block(standing(engine, who), policy)
+        block = core_block(core_records(engine, who), policy)
         core, hidden = [item.line for item in block.items], block.hidden
     return prompt_of(state, texts, pushed, [*core, *more_of(hidden)], policy.task), pushed
 
@@ -228,7 +228,7 @@ def _texts(connection: Connection, who: Principal, roots: Sequence[str]) -> dict
     return {
         record.root: record
         for record in map(record_of, rows)
-        if record.is_current and may_see(who, reach, record.place)
+        if record.is_current and may_see(who, reach, record.partition)
     }
 
 
@@ -246,7 +246,7 @@ def before_tool(engine: Engine, who: Principal, id: str, name: str, input: objec
         state = _open(_row(connection, who, id), who)
         texts = _texts(connection, who, roots_of(state))
     said = input if isinstance(input, str) else json.dumps(input, default=str, ensure_ascii=False)
-    in_prompt = [*texts.values(), *standing(engine, who)]
+    in_prompt = [*texts.values(), *core_records(engine, who)]
     found = digest(
         engine, who, f"{text('name', name)} {said[:INPUT_CHARS]}", max_items=PULL_ITEMS,
         shown=[*state.shown, *(record.id for record in in_prompt)], has_core=False,
@@ -361,7 +361,7 @@ def abandon(engine: Engine, who: Principal, id: str) -> int:
 
 def _end(engine: Engine, who: Principal, id: str, status: str) -> int:
     engine.journal.flush()
-    with owner_turn(engine, who.owner, who.name) as (tx, _):
+    with owner_write(engine, who.owner, who.name) as (tx, _):
         empty = Working(goal="(ended)", purpose=who.purpose).model_dump()
         _change(tx, who, id, lambda _: empty, status)
         params = {"owner": tx.owner, "task": who.home.task, "purpose": who.purpose or ""}

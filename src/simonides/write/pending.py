@@ -94,7 +94,7 @@ def drop_expired(tx: Transaction) -> list[str]:
         _log.warning("a %s expired without a decision: %s", entry.kind, id_text(entry.id))
         tx.remove("pending", entry.id, EventType.EXPIRED, "no_decision")
         for root in sides(entry):
-            lift(tx, root)
+            clear_review_mark(tx, root)
     return [id_text(entry.id) for entry in late]
 
 
@@ -109,10 +109,10 @@ def settle(tx: Transaction, root: bytes) -> None:
         if root in sides(entry):
             tx.remove("pending", entry.id, EventType.REVIEWED, "side_gone")
             for other in set(sides(entry)) - {root}:
-                lift(tx, other)
+                clear_review_mark(tx, other)
 
 
-def lift(tx: Transaction, root: bytes) -> MemoryRow | None:
+def clear_review_mark(tx: Transaction, root: bytes) -> MemoryRow | None:
     """Take the mark of a review from a memory, unless another contradiction of it waits."""
     row = tx.latest(root)
     if row is None or row["known_to"] is not None or row["status"] != Status.REVIEW:

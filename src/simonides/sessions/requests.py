@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from simonides.capture.commands import Kind, Reading
+from simonides.capture.commands import Request, Understood
 from simonides.change import privacy
 from simonides.change.matching import Found, named
 from simonides.core.engine import Engine
@@ -16,9 +16,9 @@ from simonides.sessions.reading import points_back
 from simonides.text.topics import EVERYTHING, how_many, is_everything, is_session
 
 ANSWERS = {
-    Kind.UNSAFE: "This is no rule: it would switch off a safeguard.",
-    Kind.ONE_OFF: "This holds for now, not as a rule.",
-    Kind.OFF_RECORD: "This is not kept.",
+    Request.UNSAFE: "This is no rule: it would switch off a safeguard.",
+    Request.ONE_OFF: "This holds for now, not as a rule.",
+    Request.OFF_RECORD: "This is not kept.",
 }
 """Requests that need nothing done."""
 
@@ -31,8 +31,8 @@ MOST_ABOUT_CHARS = 100
 """A longer text names nothing in an answer; chosen."""
 
 
-def obey(
-    engine: Engine, who: Principal, reading: Reading, *, cut: bool, confirmed: bool = False
+def carry_out(
+    engine: Engine, who: Principal, reading: Understood, *, cut: bool, confirmed: bool = False
 ) -> Asked:
     """Do what a clause asks for, or ask back.
 
@@ -45,28 +45,28 @@ def obey(
     """
     about, done, gone = reading.about, True, privacy.Gone(0)
     match reading.kind:
-        case Kind.UNSAFE | Kind.ONE_OFF | Kind.OFF_RECORD:
+        case Request.UNSAFE | Request.ONE_OFF | Request.OFF_RECORD:
             answer = ANSWERS[reading.kind]
-        case Kind.REFUSE | Kind.FORGET | Kind.UNSAY if points_back(reading) and cut:
-            answer = ANSWERS[Kind.OFF_RECORD]
-        case Kind.REFUSE | Kind.FORGET | Kind.UNSAY if points_back(reading):
+        case Request.REFUSE | Request.FORGET | Request.UNSAY if points_back(reading) and cut:
+            answer = ANSWERS[Request.OFF_RECORD]
+        case Request.REFUSE | Request.FORGET | Request.UNSAY if points_back(reading):
             gone = privacy.forget_last_said(engine, who, how_many(about))
             answer = _counted(gone, "what you said last")
-        case Kind.REFUSE | Kind.FORGET if is_session(about):
+        case Request.REFUSE | Request.FORGET if is_session(about):
             gone = privacy.forget_session(engine, who)
             answer = _counted(gone, "this conversation")
-            if reading.kind is Kind.REFUSE:
+            if reading.kind is Request.REFUSE:
                 privacy.refuse(engine, who, session=who.conversation)
                 answer = f"{answer} Nothing more of it is kept."
-        case Kind.REFUSE | Kind.FORGET if is_everything(about) and confirmed:
+        case Request.REFUSE | Request.FORGET if is_everything(about) and confirmed:
             gone = privacy.forget_everything(engine, who)
             answer = _counted(gone, "you")
-        case Kind.REFUSE | Kind.FORGET if is_everything(about):
+        case Request.REFUSE | Request.FORGET if is_everything(about):
             answer, done = "Everything? Say yes, and all that is remembered is forgotten.", False
             privacy.ask_back(engine, who, EVERYTHING)
-        case Kind.REFUSE if _is_refused(engine, who, about):
+        case Request.REFUSE if _is_refused(engine, who, about):
             answer, done = _hidden(engine, who, about)
-        case Kind.FORGET:
+        case Request.FORGET:
             answer, done, gone = _forgotten(engine, who, about)
         case _:
             answer, done = _unclear(engine, who, about), False

@@ -1,0 +1,1 @@
+"""Conversations: their parts, turns and pages."""
