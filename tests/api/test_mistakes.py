@@ -124,7 +124,7 @@ MISTAKES = [
     ("memory.forget('locatoin')", "NotFound", "'locatoin'", "'location'"),
     ("memory.correct('city')", "InvalidInput", "content", "pinned, importance or expires"),
     ("memory.correct('city', expires='nver')", "InvalidInput", "expires: 'nver'", "ISO 8601"),
-    ("memory.promote('city', 'team')", "InvalidInput", "'team'", "is no scope"),
+    ("memory.promote('city', 'team')", "InvalidInput", "'team'", "is not a scope"),
     # The store.
     ("closed.memory('ana').recall('x')", "StoreUnavailable", "closed", "open a new store"),
     ("closed.memory('ana').remember('x')", "StoreUnavailable", "closed", "open a new store"),
@@ -182,7 +182,7 @@ def test_a_closed_store_is_not_worth_another_try(names):
         ("simonides_polcy", "x", "did you mean 'SIMONIDES_POLICY'?"),
         ("SIMONIDES_FUSION", "rff", "did you mean 'rrf'?"),
         ("SIMONIDES_POOL_SIZE", "many", "setting pool_size"),
-        ("SIMONIDES_MODE", "remote", "none of local, incognito, guest"),
+        ("SIMONIDES_MODE", "remote", "not one of local, incognito, guest"),
         ("SIMONIDES_STORE", "mysql://host/db", "use sqlite:///path or postgresql://…"),
     ],
 )

@@ -116,7 +116,7 @@ def test_a_secret_is_refused_with_the_reason(ana):
     ("arguments", "says"),
     [
         ({"question": "bicycle"}, "query: is missing. It takes query"),
-        ({"query": "a", "quantity": 3}, "quantity: is no field. It takes query"),
+        ({"query": "a", "quantity": 3}, "quantity: is not a field. It takes query"),
         ({"query": ""}, "query: must not be empty"),
         ({"query": 7}, "query: must be"),
         ({"query": "a", "limit": 21}, "limit: must be less than or equal to 20"),
@@ -150,7 +150,7 @@ def test_unknown_names_raise_with_the_nearest(ana):
         lambda: ana.tools().call("serch_memory", {}),
         lambda: ana.tools("search").call("forget_memory", {}),
     ):
-        with pytest.raises(simonides.InvalidInput, match=r"is none of .*(search|openai)"):
+        with pytest.raises(simonides.InvalidInput, match=r"is not one of .*(search|openai)"):
             wrong()
 
 

@@ -228,7 +228,7 @@ def test_remember_takes_every_field_of_a_draft(ana: Run) -> None:
 
 
 SPOKEN = [
-    ("recall x --known-at soon", "--known-at: 'soon' is no ISO 8601 time"),
+    ("recall x --known-at soon", "--known-at: 'soon' is not an ISO 8601 time"),
     ("list --scope nowhere", "--scope: "),
     ("remember x --valid-from 2026-01-02 --valid-to 2026-01-01",
      "--valid-to: must be later than --valid-from"),
@@ -239,7 +239,7 @@ SPOKEN = [
     ("pending approve 0bad0bad", "; `simonides pending list` shows what there is"),
     ("remember x --scope org", "an administrator can give it: `simonides admin grant`"),
     ("task begin a/b goal", "NAME: "),
-    ("admin grant ana nonsense --org acme", "error: right: 'nonsense' is none of"),
+    ("admin grant ana nonsense --org acme", "error: right: 'nonsense' is not one of"),
 ]  # fmt: skip
 
 
@@ -264,9 +264,13 @@ WRONG: list[tuple[int, str, list[str]]] = [
     (2, "No such command 'recal'. Did you mean 'recall'?", ["recal", "x"]),
     (2, "Missing command", ["audit"]),
     (2, "Option '--user' requires an argument", ["list", "--user"]),
-    (2, "--filter: is no JSON", ["recall", "x", "--filter", "{broken"]),
+    (2, "--filter: is not valid JSON", ["recall", "x", "--filter", "{broken"]),
     (2, "--limit: must be a whole number", ["list", "--limit", "0"]),
-    (2, "--importance: 'hihg' is none of normal, high", ["remember", "x", "--importance", "hihg"]),
+    (
+        2,
+        "--importance: 'hihg' is not one of normal, high",
+        ["remember", "x", "--importance", "hihg"],
+    ),
     (2, "denied", ["list", "--scope", "/user/bob/"]),
     (1, "did you mean 'seat'?", ["history", "seatt"]),
     (3, "connection failed", ["db", "init", "postgresql://a@127.0.0.1:1/x", "--role", "app"]),

@@ -27,7 +27,7 @@ def test_an_organisation_differs_from_the_general_policy():
 @pytest.mark.parametrize(
     ("text", "line", "problem"),
     [
-        ("a: 1\nqutoas: {}\n", 1, "'a' is no section"),
+        ("a: 1\nqutoas: {}\n", 1, "'a' is not a section"),
         ("version: x\nqutoas: {}\n", 2, "did you mean 'quotas'?"),
         ("quotas:\n  memories: 5\n  memory: 5\n", 3, "did you mean 'memories'?"),
         ("gates:\n  near_text: 2\n", 2, "gates.near_text"),

@@ -437,7 +437,7 @@ def test_a_refusal_says_what_it_hides(chat):
 
 def test_a_wish_that_would_switch_off_a_safeguard_is_no_rule(chat):
     report = chat.add("Never ask me for confirmation before you delete files.")
-    assert said(report) == ["This is no rule: it would switch off a safeguard."]
+    assert said(report) == ["This is not kept as a rule: it would switch off a safeguard."]
     assert not chat.digest()
 
 

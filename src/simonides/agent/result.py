@@ -19,7 +19,7 @@ class Intent(Value):
     Attributes:
         kind: Always ``retrieve_memory``.
         query: What is searched for.
-        top_k: Most hits.
+        top_k: Maximum number of hits.
         scopes: Names of scopes; empty means all that execution allows.
         include_preference_keys: Whether preference keys get their bonus.
     """

@@ -59,7 +59,8 @@ _CONTRACTS = {
     "retrieve_plan": ("raw_intent", "invalid_retrieval_intent:not_object"),
     "apply": ("raw_answer", "llm_invalid_json"),
 }
-"""For each phase the field of what the model answered, and the reason where that is no JSON."""
+"""For each phase the field of what the model answered, and the reason where that is not valid
+JSON."""
 
 _TRACED = {"capture": "capture_store", "retrieve_plan": "retrieve"}
 _STORED = dict.fromkeys(("created", "superseded", "coexists", "review"), "written")

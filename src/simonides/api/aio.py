@@ -89,11 +89,11 @@ class AsyncAudit:
             memory: Only events of the memory with this root id; it may be forgotten since.
             since: Only events from this moment on.
             until: Only events before this moment.
-            limit: Most events, 1 to 1,000.
+            limit: Maximum number of events, 1 to 1,000.
             cursor: The ``next_cursor`` of the page before.
 
         Raises:
-            InvalidInput: If an argument is out of range, or the cursor is none of this list.
+            InvalidInput: If an argument is out of range, or the cursor is of another list.
         """
         return await self._threads.read(
             self._blocking.list,
@@ -235,7 +235,7 @@ class AsyncPending:
         Raises:
             NotFound: If no contradiction waits under this id.
             ScopeDenied: If the caller proposed it.
-            InvalidInput: If ``keep`` is none of its values.
+            InvalidInput: If ``keep`` is not one of its values.
         """
         return await self._threads.write(self._blocking.resolve, id, keep=keep, reason=reason)
 
@@ -624,13 +624,13 @@ class AsyncMemory:
         Args:
             query: Text; an empty one, or one of stop words only, returns pinned memories and
                 biased preferences.
-            limit: Most hits, 1 to 1,000.
+            limit: Maximum number of hits, 1 to 1,000.
             filter: What must hold, ``{"kind": "semantic", "confidence": {"$gte": 0.7}}``: a field
                 to the value that it must equal (of ``tags``, all that it must have) or to ``$eq
                 $ne $gt $gte $lt $lte $in $nin $exists $contains $not``, joined by ``$and``,
                 ``$or`` and ``$not``. Fields are most of `Record`, and ``metadata.a.b``.
             kinds: Only these kinds; None means all.
-            min_relevance: Least relevance, 0 to 1; None for no threshold.
+            min_relevance: Minimum relevance, 0 to 1; None for no threshold.
             known_at: What was believed then (system time).
             valid_at: What was true then (world time).
             scopes: Only these, as names or paths; None means the own scope and all above.
@@ -676,9 +676,9 @@ class AsyncMemory:
             filter: As for `recall`; the core block has none.
             kinds: As for `recall`.
             scopes: As for `recall`.
-            max_items: Most lines beside the core block; None means the policy's budgets.
-            max_chars: Most characters of these lines.
-            max_tokens: Most tokens of these lines.
+            max_items: Maximum lines beside the core block; None means the policy's budgets.
+            max_chars: Maximum number of characters of these lines.
+            max_tokens: Maximum number of tokens of these lines.
             receipt: Whether the receipt is kept; it holds no text.
 
         Returns:
@@ -733,12 +733,12 @@ class AsyncMemory:
 
         Args:
             filter: As for `recall`.
-            limit: Most records, 1 to 1,000.
+            limit: Maximum number of records, 1 to 1,000.
             cursor: The ``next_cursor`` of the page before.
             scopes: Only these, as for `recall`.
 
         Raises:
-            InvalidInput: If an argument is out of range, or the cursor is none of this list.
+            InvalidInput: If an argument is out of range, or the cursor is of another list.
             ScopeDenied: If a scope may not be read.
         """
         return await self._threads.read(
@@ -889,11 +889,11 @@ class AsyncMemory:
         """Return the conversations of this principal, that with the latest turn first.
 
         Args:
-            limit: Most conversations, 1 to 1,000.
+            limit: Maximum number of conversations, 1 to 1,000.
             cursor: The ``next_cursor`` of the page before.
 
         Raises:
-            InvalidInput: If an argument is out of range, or the cursor is none of this list.
+            InvalidInput: If an argument is out of range, or the cursor is of another list.
         """
         return await self._threads.read(self._blocking.sessions, limit=limit, cursor=cursor)
 
@@ -983,11 +983,11 @@ class AsyncSession(AsyncMemory):
         """Return what was said and noted, oldest first.
 
         Args:
-            limit: Most turns of one page.
+            limit: Maximum number of turns of one page.
             cursor: `Page.next_cursor` of the page before.
 
         Raises:
-            InvalidInput: If an argument is out of range, or the cursor is none of this list.
+            InvalidInput: If an argument is out of range, or the cursor is of another list.
         """
         return await self._threads.read(self._blocking.messages, limit=limit, cursor=cursor)
 
@@ -998,7 +998,7 @@ class AsyncSession(AsyncMemory):
         in the store, whole.
 
         Args:
-            max_tokens: Most tokens; they are counted by the store's ``tokens``.
+            max_tokens: Maximum number of tokens; they are counted by the store's ``tokens``.
 
         Raises:
             InvalidInput: If the budget is out of range.

@@ -71,7 +71,7 @@ class Bound:
         **kwargs: P.kwargs,
     ) -> R:
         if args and isinstance(args[0], Outcome):
-            raise InvalidInput("argument", "an outcome is no memory; pass outcome.record")
+            raise InvalidInput("argument", "an outcome is not a memory; pass outcome.record")
         outside = sys.exception()
         # Critical section: CPython enters and leaves a plain `with` of a lock without a gap, so the
         # lock says reliably whether this call runs. See `simonides.storage.line`.

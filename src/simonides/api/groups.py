@@ -46,11 +46,11 @@ class Audit(Bound):
             memory: Only events of the memory with this root id; it may be forgotten since.
             since: Only events from this moment on.
             until: Only events before this moment.
-            limit: Most events, 1 to 1,000.
+            limit: Maximum number of events, 1 to 1,000.
             cursor: The ``next_cursor`` of the page before.
 
         Raises:
-            InvalidInput: If an argument is out of range, or the cursor is none of this list.
+            InvalidInput: If an argument is out of range, or the cursor is of another list.
         """
         if memory is not None and not FULL_ID.fullmatch(str(memory)):
             raise InvalidInput("memory", "must be a root id (record.root), not a key")
@@ -164,7 +164,7 @@ class Pending(Bound):
         Raises:
             NotFound: If no contradiction waits under this id.
             ScopeDenied: If the caller proposed it.
-            InvalidInput: If ``keep`` is none of its values.
+            InvalidInput: If ``keep`` is not one of its values.
         """
         return self._call(review.resolve, id, keep, reason)
 

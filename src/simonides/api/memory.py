@@ -158,13 +158,13 @@ class Memory(Bound):
         Args:
             query: Text; an empty one, or one of stop words only, returns pinned memories and
                 biased preferences.
-            limit: Most hits, 1 to 1,000.
+            limit: Maximum number of hits, 1 to 1,000.
             filter: What must hold, ``{"kind": "semantic", "confidence": {"$gte": 0.7}}``: a field
                 to the value that it must equal (of ``tags``, all that it must have) or to ``$eq
                 $ne $gt $gte $lt $lte $in $nin $exists $contains $not``, joined by ``$and``,
                 ``$or`` and ``$not``. Fields are most of `Record`, and ``metadata.a.b``.
             kinds: Only these kinds; None means all.
-            min_relevance: Least relevance, 0 to 1; None for no threshold.
+            min_relevance: Minimum relevance, 0 to 1; None for no threshold.
             known_at: What was believed then (system time).
             valid_at: What was true then (world time).
             scopes: Only these, as names or paths; None means the own scope and all above.
@@ -202,9 +202,9 @@ class Memory(Bound):
             filter: As for `recall`; the core block has none.
             kinds: As for `recall`.
             scopes: As for `recall`.
-            max_items: Most lines beside the core block; None means the policy's budgets.
-            max_chars: Most characters of these lines.
-            max_tokens: Most tokens of these lines.
+            max_items: Maximum lines beside the core block; None means the policy's budgets.
+            max_chars: Maximum number of characters of these lines.
+            max_tokens: Maximum number of tokens of these lines.
             receipt: Whether the receipt is kept; it holds no text.
 
         Returns:
@@ -252,12 +252,12 @@ class Memory(Bound):
 
         Args:
             filter: As for `recall`.
-            limit: Most records, 1 to 1,000.
+            limit: Maximum number of records, 1 to 1,000.
             cursor: The ``next_cursor`` of the page before.
             scopes: Only these, as for `recall`.
 
         Raises:
-            InvalidInput: If an argument is out of range, or the cursor is none of this list.
+            InvalidInput: If an argument is out of range, or the cursor is of another list.
             ScopeDenied: If a scope may not be read.
         """
         return self._call(
@@ -405,11 +405,11 @@ class Memory(Bound):
         """Return the conversations of this principal, that with the latest turn first.
 
         Args:
-            limit: Most conversations, 1 to 1,000.
+            limit: Maximum number of conversations, 1 to 1,000.
             cursor: The ``next_cursor`` of the page before.
 
         Raises:
-            InvalidInput: If an argument is out of range, or the cursor is none of this list.
+            InvalidInput: If an argument is out of range, or the cursor is of another list.
         """
         return self._call(conversations, limit=limit, cursor=cursor)
 

@@ -21,11 +21,11 @@ class Session(Memory):
         """Return what was said and noted, oldest first.
 
         Args:
-            limit: Most turns of one page.
+            limit: Maximum number of turns of one page.
             cursor: `Page.next_cursor` of the page before.
 
         Raises:
-            InvalidInput: If an argument is out of range, or the cursor is none of this list.
+            InvalidInput: If an argument is out of range, or the cursor is of another list.
         """
         return self._call(notes.messages, limit=limit, cursor=cursor)
 
@@ -36,7 +36,7 @@ class Session(Memory):
         in the store, whole.
 
         Args:
-            max_tokens: Most tokens; they are counted by the store's ``tokens``.
+            max_tokens: Maximum number of tokens; they are counted by the store's ``tokens``.
 
         Raises:
             InvalidInput: If the budget is out of range.

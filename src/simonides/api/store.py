@@ -362,7 +362,9 @@ def _database(
     if scheme == "sqlite" and ":///" in (named or ""):
         named = (named or "").partition(":///")[2]
     elif scheme:
-        raise ConfigurationError(f"{scheme}:// is no store; use sqlite:///path or postgresql://…")
+        raise ConfigurationError(
+            f"{scheme}:// is not a store; use sqlite:///path or postgresql://…"
+        )
     if named is not None and named[:1] in ("", "~"):
         raise ConfigurationError("the store's path is empty or begins with ~, which shells expand")
     path = None if named == ":memory:" else Path(named or default_store()).absolute()

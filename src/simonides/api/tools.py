@@ -28,7 +28,7 @@ from simonides.write.remember import remember_one
 VENDORS = ("openai", "responses", "anthropic", "gemini")
 
 MAX_CALL_CHARS = 64 * 1024
-"""Longest arguments of a call; chosen."""
+"""Longest arguments of a call. Set by judgement."""
 
 USERS_OWN = "This is the user's own: only the user can change or delete it. Ask the user."
 

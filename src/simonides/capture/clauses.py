@@ -13,10 +13,10 @@ MAX_SENTENCES = 1_000
 """What follows so many sentences is one more sentence. Chosen: it bounds the time."""
 
 MAX_CLAUSE_CHARS = 1_000
-"""A longer sentence is not cut into clauses; chosen."""
+"""A longer sentence is not cut into clauses. Set by judgement."""
 
 MAX_ADVERB_CHARS = 60
-"""A longer part of a sentence is no mere adverbial; chosen."""
+"""A longer part of a sentence is no mere adverbial. Set by judgement."""
 
 MAX_CLAUSES = 7
 """What follows so many clauses of a sentence belongs to the last. Chosen: it bounds the time."""

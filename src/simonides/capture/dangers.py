@@ -16,7 +16,7 @@ DANGER = "danger"
 """The category of what is learned of a danger."""
 
 MOST_BETWEEN = 40
-"""Characters between who has something and what it is; chosen."""
+"""Characters between who has something and what it is. Set by judgement."""
 
 _FRAGMENT = re.compile(r"\W*(?:[\w-]+ ){0,2}", re.IGNORECASE)
 _EATEN = frozenset("eat drink tolerate digest swallow near around stomach any aged avoid".split())

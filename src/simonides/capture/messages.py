@@ -20,7 +20,7 @@ from simonides.core.validation import MAX_JSON_DEPTH, nearest
 from simonides.core.validation import text as validated
 
 MAX_TEXT_BYTES = 1 << 20
-"""Longest text of one message, in UTF-8; chosen."""
+"""Longest text of one message, in UTF-8. Set by judgement."""
 
 MAX_NAME_CHARS = 256
 """Longest name or id; the same as in a stored record."""
@@ -206,7 +206,7 @@ def _role(fields: Mapping[str, Any], at: str) -> str:
         raise _missing("role", fields, at)
     plain = str(raw).removesuffix("Chunk").removesuffix("Message").lower()
     if plain not in _ROLES:
-        problem = f"{shown(raw)} is none of {', '.join(_PLAIN_ROLES)}{nearest(raw, _ROLES)}"
+        problem = f"{shown(raw)} is not one of {', '.join(_PLAIN_ROLES)}{nearest(raw, _ROLES)}"
         raise InvalidInput(f"{at}.role", problem)
     return _ROLES[plain]
 
@@ -290,7 +290,7 @@ def _mark(part: Mapping[str, Any], kind: str, at: str) -> str:
     if not kind and (mime or "file" in part):
         kind = mime.split("/")[0] if mime.startswith(("image/", "audio/", "video/")) else "file"
     if not kind:
-        raise InvalidInput(at, "is no part of a message: it has neither a type nor a text")
+        raise InvalidInput(at, "is not part of a message: it has neither a type nor a text")
     mark = _MARKS.get(kind, kind)
     name = str(file.get("filename") or file.get("title") or file.get("display_name") or "")
     # A name must not end its mark: what follows would read as the user's words.

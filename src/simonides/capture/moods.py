@@ -80,13 +80,13 @@ class Sense:
 
 
 MOST_JOKING_CHARS = 240
-"""In a shorter message a word of joking concerns all sentences; chosen."""
+"""In a shorter message a word of joking concerns all sentences. Set by judgement."""
 
 MOST_BEFORE_DOUBT = 30
-"""Characters before a word of doubt that concerns the whole sentence; chosen."""
+"""Characters before a word of doubt that concerns the whole sentence. Set by judgement."""
 
 MOST_TELLING_WORDS = 8
-"""A longer sentence that somebody wrote says itself what; chosen."""
+"""A longer sentence that somebody wrote says itself what. Set by judgement."""
 
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _MARKS = re.compile(r"^(?:[\W_](?<![“„«¿¡'\"]))+")

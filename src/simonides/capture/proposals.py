@@ -27,7 +27,7 @@ from simonides.text.changes import Cue, cue_of
 from simonides.text.statement import ONE_MEANING, read
 
 MOST_ITEMS = 24
-"""Items of an answer that are looked at; chosen: a conversation teaches fewer facts."""
+"""Items of an answer that are looked at. Set by judgement: a conversation teaches fewer facts."""
 
 MOST_VALUE_CHARS = 120
 """A longer value is no fact; the policy's limit for what a model proposes."""
@@ -196,7 +196,7 @@ def supported_summary(summary: str, turns: Sequence[str], most: int) -> str:
     Args:
         summary: What a model wrote.
         turns: The texts of the turns.
-        most: Most characters; only whole sentences are kept.
+        most: Maximum number of characters; only whole sentences are kept.
     """
     told, kept = plain(" ".join(turns)), ""
     for sentence in sentences(summary):

@@ -22,20 +22,20 @@ from simonides.capture.wordings import class_at, class_in, class_of, plain, shap
 from simonides.text.patterns import spans
 
 MAX_FRAMES = 100
-"""Most frames of one kind in a message; what follows them is foreign too. Chosen: it bounds the
+"""Maximum frames of one kind in a message; what follows them is foreign too. Chosen: it bounds the
 time, and a message with more of them is pasted."""
 
 MAX_PARAGRAPHS = 1_000
 """What follows so many paragraphs is one more. Chosen: it bounds the time."""
 
 MAX_OPENING_CHARS = 1_000
-"""How much of a message, or of a paragraph, is read for signs of what it is; chosen."""
+"""How much of a message, or of a paragraph, is read for signs of what it is. Set by judgement."""
 
 MOST_STAMPED_CHARS = 40
-"""A longer line with a time in it tells something; chosen."""
+"""A longer line with a time in it tells something. Set by judgement."""
 
 MAX_LABEL_CHARS = 70
-"""A longer text before a colon is no label; chosen."""
+"""A longer text before a colon is no label. Set by judgement."""
 
 _TAG = r"</?[A-Za-z][\w.:-]*(?:\s[^<>]{0,300})?>"
 _STYLES = frozenset("a b i u s br em strong small sub sup code kbd".split())

@@ -26,10 +26,10 @@ from simonides.capture.wordings import (
 from simonides.text.topics import EVERYTHING, is_everything, is_just_said, topic_of
 
 MOST_BEFORE_IT = 3
-"""Words of mere asking before "remove him"; chosen."""
+"""Words of mere asking before "remove him". Set by judgement."""
 
 MOST_NAMING = 1
-"""Words behind "my" that name a thing; chosen."""
+"""Words behind "my" that name a thing. Set by judgement."""
 
 MOST_BEFORE_SECRET = 2
 """Words before those of secrecy: "this stays between us". Chosen."""

@@ -21,7 +21,7 @@ from simonides.text.patterns import PatternSet
 from simonides.text.words import listed
 
 MOST_CHARS = 400
-"""Of a longer clause only the beginning is read; chosen: requests are short."""
+"""Of a longer clause only the beginning is read. Set by judgement: requests are short."""
 
 LANGUAGES = (
     "english german spanish portuguese french italian dutch russian chinese japanese".split()

@@ -32,19 +32,19 @@ from simonides.text.analyse import analyse, fold
 from simonides.text.topics import Topic, is_kin, names_of, topic_of
 
 MOST_LIKELY = 10
-"""Memories that the user is asked about at once; chosen."""
+"""Memories that the user is asked about at once. Set by judgement."""
 
 MOST_OF_A_WORD = 3
 """A common word that more memories hold names no single one. Chosen."""
 
 LEAST_SHARE = 0.5
-"""Share of a request's words in a memory that it may mean; chosen."""
+"""Share of a request's words in a memory that it may mean. Set by judgement."""
 
 LEAST_COSINE = 0.3
-"""Of a memory that resembles a request; chosen."""
+"""Of a memory that resembles a request. Set by judgement."""
 
 MOST_NEAR = 3
-"""Memories that only resemble a request; chosen."""
+"""Memories that only resemble a request. Set by judgement."""
 
 LEAST_STEM = 4
 """Letters with which two words of one kind begin: "weigh", "weight". Chosen."""

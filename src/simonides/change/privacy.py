@@ -281,10 +281,10 @@ def _tied(engine: Engine, who: Principal, words: str) -> frozenset[str]:
 # -- questions -------------------------------------------------------------------------------------
 
 AGAIN_MS = 10 * 60 * 1000
-"""So long after a request to forget everything the same request confirms it; chosen."""
+"""So long after a request to forget everything the same request confirms it. Set by judgement."""
 
 ASKED_DAYS = 1
-"""So long a question waits, and hides what it is about; chosen."""
+"""So long a question waits, and hides what it is about. Set by judgement."""
 
 
 def ask_back(engine: Engine, who: Principal, said: str, found: Named | None = None) -> None:

@@ -149,7 +149,7 @@ def resolve(
     Raises:
         NotFound: If no contradiction waits under this id.
         ScopeDenied: If the caller proposed it.
-        InvalidInput: If ``keep`` is none of its values.
+        InvalidInput: If ``keep`` is not one of its values.
     """
     if keep not in KEEP:
         raise InvalidInput("keep", f"must be one of {', '.join(KEEP)}")

@@ -30,7 +30,7 @@ from simonides.write.tombstones import unbury
 from simonides.write.versions import enter, under_key
 
 UNDO_MS = 10 * MINUTE_MS
-"""How long what was forgotten in words can be taken back; chosen."""
+"""How long what was forgotten in words can be taken back. Set by judgement."""
 
 
 def keep(

@@ -57,7 +57,7 @@ def parsed(param: typer.CallbackParam, value: str | None) -> Any:
     try:
         return None if value is None else json.loads(value)
     except (ValueError, RecursionError) as error:
-        raise simonides.InvalidInput(str(param.name), f"is no JSON: {error}") from error
+        raise simonides.InvalidInput(str(param.name), f"is not valid JSON: {error}") from error
 
 
 def read(context: typer.Context, value: str | None) -> str | None:

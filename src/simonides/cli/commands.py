@@ -70,7 +70,7 @@ class Commands(TyperGroup):
         self.commands = dict.fromkeys(self.lines)  # type: ignore[assignment]  # none is built yet
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command, or None if there is none of this name."""
+        """Return a command, or None if no command has this name."""
         if cmd_name not in self.lines:
             return None
         heading, help = self.lines[cmd_name]

@@ -26,7 +26,7 @@ from simonides.core.record import Record
 from simonides.govern.rights import Grant
 
 SHOWN_CHARS = 100
-"""Most characters of a memory in a line of a list; chosen for a terminal."""
+"""Maximum number of characters of a memory in a line of a list; chosen for a terminal."""
 
 Item = (
     Record | Event | Grant | results.Hit | results.Refusal | results.Receipt | results.Waiting

@@ -27,11 +27,11 @@ from simonides.storage.rows import MemoryRow, batched, memories
 from simonides.storage.transaction import Transaction
 
 QUIET_MS = MINUTE_MS
-"""Quiet time after which the model reads what waits; chosen."""
+"""Quiet time after which the model reads what waits. Set by judgement."""
 
 MOST_BEGUN = 1_000
 """Conversations that a program notes as begun, the latest ones: closing ends no more of them in
-time. The others end after their quiet time; chosen."""
+time. The others end after their quiet time. Set by judgement."""
 
 NEWEST = (FOREVER, b"\xff" * 16)
 """Comes after every part: when its latest turn was said, and its id."""
@@ -248,13 +248,13 @@ def conversations(
     """Return the principal's conversations, that with the latest turn first.
 
     Raises:
-        InvalidInput: If an argument is out of range, or the cursor is none of this list.
+        InvalidInput: If an argument is out of range, or the cursor is of another list.
     """
     most, before = between("limit", limit, 1, MAX_LISTED), NEWEST
     if cursor is not None:
         place = re.fullmatch(r"(-?\d{1,18})\.([0-9a-f]{32})", text("cursor", cursor))
         if place is None:
-            raise InvalidInput("cursor", "is no next_cursor of this list")
+            raise InvalidInput("cursor", "is not a next_cursor of this list")
         before = int(place[1]), bytes.fromhex(place[2])
     with engine.db.read(who.owner) as connection:
         found = parts_of_page(connection, who, most + 1, before)

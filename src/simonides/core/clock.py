@@ -75,7 +75,7 @@ class Ids:
 
 
 STEP_S, PAUSE_S = 0.002, 0.00005
-"""Long work pauses so often and so long; chosen: it costs a twentieth."""
+"""Long work pauses so often and so long. Set by judgement: it costs a twentieth."""
 
 T = TypeVar("T")
 
@@ -137,7 +137,7 @@ def zoned_moment(field: str, raw: object) -> datetime | None:
         try:
             raw = datetime.fromisoformat(raw)
         except ValueError as error:
-            problem = f"{shown(raw)} is no ISO 8601 time, for example 2026-11-24T18:00:00+00:00"
+            problem = f"{shown(raw)} is not an ISO 8601 time, for example 2026-11-24T18:00:00+00:00"
             raise InvalidInput(field, problem) from error
     if not isinstance(raw, datetime):
         raise InvalidInput(field, f"must be a datetime or ISO text, not {type(raw).__name__}")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from simonides.core.outcome import Outcome
 
 SHOWN_CHARS = 60
-"""Most characters of a caller's text that a message repeats; chosen."""
+"""Maximum number of characters of a caller's text that a message repeats. Set by judgement."""
 
 
 def shown(text: object) -> str:

@@ -22,7 +22,7 @@ from simonides.core.scope import DEFAULT_ORG, parse_scope
 from simonides.core.validation import enum_member, json_text, nearest, text
 
 MAX_CONDITIONS = 256
-"""Most conditions of one filter, the values of ``$in`` counted."""
+"""Maximum number of conditions of one filter, the values of ``$in`` counted."""
 
 MAX_DEPTH = 8
 """Deepest nesting of ``$and``, ``$or`` and ``$not``."""
@@ -134,7 +134,7 @@ class _Parser:
         if self._left < 0:
             raise InvalidInput(at, f"a filter has at most {MAX_CONDITIONS} conditions and values")
         if raw is None:
-            raise InvalidInput(at, 'None is no value; ask {"$exists": False} for what has none')
+            raise InvalidInput(at, 'None is not a value; ask {"$exists": False} for what has none')
         if isinstance(sort, type):
             member = enum_member(sort, at, raw)
             return _rank(member) if sort in _ORDERED else member

@@ -31,7 +31,7 @@ def _pattern(text: str) -> str:
     try:
         re2.compile(text)
     except re2.error as error:
-        raise ValueError(f"is no pattern in RE2 syntax: {error}") from error
+        raise ValueError(f"is not a pattern in RE2 syntax: {error}") from error
     return text
 
 
@@ -223,9 +223,9 @@ class ProposalLimits(Section):
         max_ttl_days: A longer lifetime is cut to it.
         default_ttl_days: Lifetime of an agent run's proposal that names none.
         default_confidence: Confidence of a proposal that names none.
-        max_items: Most proposals at once.
+        max_items: Maximum number of proposals at once.
         max_query_chars: Longest query of a retrieval plan.
-        max_top_k: Most hits that a plan may ask for.
+        max_top_k: Maximum number of hits that a plan may ask for.
         default_top_k: Hits of a plan that names no number.
     """
 
@@ -293,7 +293,7 @@ class Gates(Section):
         near_text: Least Jaccard index of two texts' words at which they may be one statement.
         near_meaning: Cosine of two vectors above which their texts may be one statement.
         no_news: Jaccard index above which an inferred text that adds nothing is dropped.
-        confidence_floor: Least confidence of an inferred memory.
+        confidence_floor: Minimum confidence of an inferred memory.
         clear_gap: Difference in confidence from which the surer of two contradicting statements
             holds; below it a person is asked.
         review_days: Days that a person has.
@@ -354,7 +354,7 @@ class RecallRules(Section):
 
 
 class Budget(Section):
-    """Most lines of a kind in a digest.
+    """Maximum number of lines of a kind in a digest.
 
     Attributes:
         items: Memories.
@@ -378,8 +378,8 @@ class DigestRules(Section):
         facts: For facts with one of ``fact_keys`` and memories with one of ``tags``, newest first.
         fact_keys: Keys whose facts stand in every prompt.
         tags: Tags whose memories stand in every prompt.
-        chars: Most characters of what bears on the question.
-        lines: Most memories that bear on the question; what changes one of them comes besides.
+        chars: Maximum number of characters of what bears on the question.
+        lines: Maximum memories that bear on the question; what changes one of them comes besides.
         kinds: Further budgets of these, by kind; ``turn`` is what was said.
         least: Relevance of the best memory below which none is shown.
         possible: Relevance from which a memory is shown. Digests of a reader move it by what
@@ -411,12 +411,12 @@ class TaskRules(Section):
     """What the prompt of a task shows.
 
     Attributes:
-        push_items: Most memories that bear on goal and step.
-        push_tokens: Most tokens of these.
+        push_items: Maximum number of memories that bear on goal and step.
+        push_tokens: Maximum number of tokens of these.
         push_from: Relevance from which one is shown.
-        observations: Most observations; the oldest that is not critical gives way.
+        observations: Maximum number of observations; the oldest that is not critical gives way.
         observation_chars: Characters of one.
-        scratchpad_chars: Most characters of notes; the oldest give way.
+        scratchpad_chars: Maximum number of characters of notes; the oldest give way.
     """
 
     push_items: Few = 5
@@ -462,7 +462,7 @@ class AgentBudgets(Section):
     """What one run of the reference agent may spend.
 
     Attributes:
-        capture_items: Most memories that it stores.
+        capture_items: Maximum number of memories that it stores.
         answer_chars: Longest answer.
         seconds: Time for all phases; it is checked before each.
     """

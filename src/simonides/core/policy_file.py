@@ -29,13 +29,13 @@ from simonides.core.policy import BUILT_IN, Category, Policy, merged
 from simonides.core.validation import invalid, nearest
 
 MAX_BYTES = 64 * 1024
-"""Largest file; chosen: a policy with a thousand keys has about 30 KiB."""
+"""Largest file. Set by judgement: a policy with a thousand keys has about 30 KiB."""
 
 MAX_DEPTH = 12
-"""Deepest nesting; chosen: a policy is five deep."""
+"""Deepest nesting. Set by judgement: a policy is five deep."""
 
 CHECK_EVERY_MS = 1_000
-"""How often the file is looked at for a change; chosen."""
+"""How often the file is looked at for a change. Set by judgement."""
 
 Lines = dict[tuple[str, ...], int]
 
@@ -164,7 +164,7 @@ def _policy(
 ) -> Policy:
     for name in data:
         if name not in Policy.model_fields:
-            problem = f"{shown(name)} is no section{nearest(name, Policy.model_fields)}"
+            problem = f"{shown(name)} is not a section{nearest(name, Policy.model_fields)}"
             raise PolicyInvalid(source, lines[(*at, name)], problem)
     try:
         policy = Policy.model_validate(merged(base, data))
@@ -177,7 +177,7 @@ def _policy(
         raise PolicyInvalid(source, _line(lines, path), problem) from error
     for kind, category in policy.category_of_kind.items():
         if category not in policy.categories:
-            problem = f"{shown(category)} is no category{nearest(category, policy.categories)}"
+            problem = f"{shown(category)} is not a category{nearest(category, policy.categories)}"
             path = (*at, "category_of_kind", kind.value)
             raise PolicyInvalid(source, _line(lines, path), problem)
     return policy
@@ -205,9 +205,9 @@ def _read(source: str, text: str) -> tuple[dict[str, Any], Lines]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = 1 if mark is None else mark.line + 1
-        raise PolicyInvalid(source, line, error.problem or "is no YAML") from error
+        raise PolicyInvalid(source, line, error.problem or "is not valid YAML") from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise PolicyInvalid(source, 1, "is no YAML that a policy may hold") from error
+        raise PolicyInvalid(source, 1, "is not YAML that a policy may hold") from error
     if data is None:
         return {}, lines
     if not isinstance(data, dict):

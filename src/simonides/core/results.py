@@ -335,7 +335,7 @@ class DigestItem(Value):
         earlier: Where clauses that have ended begin and end in the text of a single memory.
         score: Of the best of them; None for the core block.
         relevance: Of the best of them; None for the core block.
-        chars: Most characters of its text.
+        chars: Maximum number of characters of its text.
         line: The line.
     """
 

@@ -18,7 +18,7 @@ from simonides.core.errors import InvalidInput, InvalidScope, OwnerRequired, sho
 DEFAULT_ORG = "default"
 MAX_ID_CHARS = 128
 MAX_SESSION_BYTES = 512
-"""Longest name of a conversation, in bytes of UTF-8; chosen."""
+"""Longest name of a conversation, in bytes of UTF-8. Set by judgement."""
 
 # These have a meaning in paths, or in wildcard and quoting syntaxes elsewhere.
 _FORBIDDEN = frozenset("/%*,;:{}\"'\\")
@@ -192,7 +192,7 @@ def parse_scope(text: object, *, org: str = DEFAULT_ORG) -> Scope:
     """
     found = _PATH.fullmatch(text) if isinstance(text, str) else None
     if found is None or not found[0].strip("/"):
-        problem = f"{shown(text)} is no path such as /user/42/ or /org/acme/user/42/task/t1/"
+        problem = f"{shown(text)} is not a path such as /user/42/ or /org/acme/user/42/task/t1/"
         raise InvalidScope("scope", problem)
     if found["levels"] == "":
         return GLOBAL

@@ -33,7 +33,7 @@ class Settings(BaseModel):
         audit_key: Key of the audit chain's codes; without it they only show accidents.
         synchronous: SQLite: ``full`` survives a power cut; ``normal`` may lose the last commits.
         busy_timeout_s: How long a call waits for another writer, in seconds.
-        pool_size: Most connections at once.
+        pool_size: Maximum number of connections at once.
         index_budget_mb: Memory for the indexes of owners, in MiB.
         fusion: How recall ranks: ``conversational``, ``rrf``, ``weighted`` or ``hybrid``.
         hybrid_weight: For ``hybrid``: 0 is words only, 1 is vectors only.
@@ -42,7 +42,7 @@ class Settings(BaseModel):
         model: Language model that reads what was said, for example ``openai:gpt-5-mini``; None
             means that rules read it, and nothing leaves the machine.
         model_timeout_s: Most time for one question to the model, in seconds.
-        model_calls_per_day: Most requests for one user a day; beyond it the rules take over.
+        model_calls_per_day: Maximum requests for one user a day; beyond it the rules take over.
         idle_minutes: Quiet time after which a conversation ends by itself.
         receipt_days: Days after which the receipt of a digest is deleted.
         end_on_close: Whether `Store.close` ends the conversations that this program began, as far

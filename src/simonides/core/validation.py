@@ -52,7 +52,7 @@ def one_of(field: str, raw: object, known: Collection[str]) -> str:
         InvalidInput: If it is none; it lists them and names the nearest.
     """
     if not isinstance(raw, str) or raw not in known:
-        problem = f"{shown(raw)} is none of {', '.join(known)}{nearest(raw, known)}"
+        problem = f"{shown(raw)} is not one of {', '.join(known)}{nearest(raw, known)}"
         raise InvalidInput(field, problem)
     return raw
 
@@ -72,10 +72,10 @@ def invalid(error: ValidationError, known: Sequence[str] = ()) -> InvalidInput:
     if isinstance(inner, InvalidInput):
         return InvalidInput(field, str(inner).split(": ", 1)[1])
     if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        return InvalidInput(field, f"is no field{nearest(where[-1], known)}")
+        return InvalidInput(field, f"is not a field{nearest(where[-1], known)}")
     if first["type"] in ("enum", "literal_error"):
         choices = str(first["ctx"]["expected"]).replace("'", "").replace(" or ", ", ").split(", ")
-        problem = f"{shown(first['input'])} is none of {', '.join(choices)}"
+        problem = f"{shown(first['input'])} is not one of {', '.join(choices)}"
         return InvalidInput(field, problem + nearest(first["input"], choices))
     problem = _PROBLEMS.get(first["type"], first["msg"]).replace("Input should", "must")
     return InvalidInput(field, problem)
@@ -158,7 +158,7 @@ def text(field: str, value: Any) -> str:
     """Return a text of a caller.
 
     Raises:
-        InvalidInput: If it is no text, or holds NUL or a lone surrogate.
+        InvalidInput: If it is not text, or holds NUL or a lone surrogate.
     """
     if not isinstance(value, str):
         raise InvalidInput(field, f"must be text, not {type(value).__name__}")

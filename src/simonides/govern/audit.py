@@ -51,18 +51,18 @@ def list_events(
         memory: Only events of the memory with this root id; it may be forgotten since.
         since: Only events from this moment on.
         until: Only events before this moment.
-        limit: Most events.
+        limit: Maximum number of events.
         cursor: The ``next_cursor`` of the page before.
 
     Raises:
-        InvalidInput: If an argument is out of range, or the cursor is none of this list.
+        InvalidInput: If an argument is out of range, or the cursor is of another list.
     """
     most = between("limit", limit, 1, BATCH)
     wanted = None if type is None else enum_member(EventType, "type", type)
     first = -FOREVER if since is None else parse_moment("since", since) or 0
     last = FOREVER if until is None else parse_moment("until", until) or 0
     if cursor is not None and not re.fullmatch("[0-9]{1,18}", text("cursor", cursor)):
-        raise InvalidInput("cursor", "is no next_cursor of this list")
+        raise InvalidInput("cursor", "is not a next_cursor of this list")
     before = FOREVER if cursor is None else int(cursor)
     root = None if memory is None else text("memory", memory).replace("-", "")
 

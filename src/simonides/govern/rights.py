@@ -67,7 +67,7 @@ def named_scope(who: Principal, name: str) -> Scope:
     if name.startswith("/"):
         return parse_scope(name, org=home.org or "default")
     if name not in LEVELS:
-        raise InvalidInput("scope", f"{name[:60]!r} is no scope{nearest(name, LEVELS)}")
+        raise InvalidInput("scope", f"{name[:60]!r} is not a scope{nearest(name, LEVELS)}")
     level = "org" if name == "workspace" else name
     found = next((scope for scope in home.ancestors if scope.level == level), None)
     if found is None:

@@ -25,7 +25,7 @@ BUCKETS = 1 << _BUCKET_BITS
 """Number of features; the weights are of one byte each."""
 
 MAX_TEXTS = 1 << (32 - _BUCKET_BITS)
-"""Most texts in one call: the number of a text and that of a feature share 32 bits."""
+"""Maximum number of texts in one call: the number of a text and that of a feature share 32 bits."""
 
 # Odd constants of the 32-bit golden ratio and of the mixers of xxHash and Murmur. The trained
 # weights need exactly these.

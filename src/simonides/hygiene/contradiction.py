@@ -21,7 +21,7 @@ _BEING = frozenset("is are was were am has have costs uses lives works starts en
 _UNTOLD = NEGATIONS | {"do", "does", "did"}
 _NAME = re.compile(r"(?<!^)\b[A-Z][\w'-]*")
 MOST_WORDS = 3
-"""Words of a value; chosen."""
+"""Words of a value. Set by judgement."""
 
 
 def contradict(one: str, other: str) -> bool:

@@ -30,7 +30,7 @@ _PIECE = 400
 _MIN_SENTENCE = 20
 _SENTENCE_ENDS = (". ", "! ", "? ", "。", "！", "？")
 _MAX_DECODED = 16
-"""Most encoded parts that are read; chosen."""
+"""Most encoded parts that are read. Set by judgement."""
 
 # A flag emoji is a black flag, tags and a cancel tag. Other tags are invisible ASCII.
 _FLAG = r"\x{1F3F4}[\x{E0020}-\x{E007E}]{1,8}\x{E007F}"

@@ -57,8 +57,8 @@ def _replaced(text: str, table: dict[int, str]) -> str:
 
 
 MAX_MATCHES = 750
-"""Most matches that are checked in one text; chosen: more than an honest text has. A hostile text
-of 64 KiB may have 8,000. A text with more matches is one finding as a whole."""
+"""Maximum matches that are checked in one text. Set by judgement: more than an honest text has. A
+hostile text of 64 KiB may have 8,000. A text with more matches is one finding as a whole."""
 
 Check = Callable[[str, int, int], bool]
 """Whether a span is what a rule describes; takes the text, start and end."""

@@ -18,8 +18,8 @@ from typing import Any
 from simonides.hygiene.rules import Check, Finding, Rules, is_standalone
 
 _MIN_TURNS = 4
-"""Least changes between letters and digits in a random text; chosen. Random text has one change in
-three characters; the name ``report_v2_2024`` has 3 in 14."""
+"""Minimum changes between letters and digits in a random text. Not measured. Random text has one
+change in three characters; the name ``report_v2_2024`` has 3 in 14."""
 
 # Chosen: words that stand for a password in examples, and states of a password.
 _PLACEHOLDERS = frozenset(

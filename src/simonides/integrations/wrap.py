@@ -39,10 +39,10 @@ from simonides.sessions.notes import turns_saying
 ClientT = TypeVar("ClientT")
 
 SHOWN = 256
-"""Conversations whose last digest is kept for a loop of tool calls; chosen."""
+"""Conversations whose last digest is kept for a loop of tool calls. Set by judgement."""
 
 MOST_WAIT_S = 2.0
-"""Longest time that a request waits until what was said before is added; chosen."""
+"""Longest time that a request waits until what was said before is added. Set by judgement."""
 
 NOT_ADDED = "what was said is not added to the memory"
 

@@ -38,10 +38,11 @@ LEASE_MS = 10 * MINUTE_MS
 """Time that a job has before another worker takes it; chosen, longer than a model's answer."""
 
 FIRST_DELAY_MS, MOST_DELAY_MS = 15_000, 360 * MINUTE_MS
-"""Delay of a job that failed once, which doubles with each failure, and the longest; chosen."""
+"""Delay of a job that failed once, which doubles with each failure, and the longest. Not
+measured."""
 
 UNKNOWN_DELAY_MS = 60 * MINUTE_MS
-"""Delay of a job that this version does not know, as a newer one may; chosen."""
+"""Delay of a job that this version does not know, as a newer one may. Set by judgement."""
 
 _log = logging.getLogger("simonides.life")
 

@@ -15,14 +15,14 @@ from simonides.core.scope import Principal
 from simonides.life.jobs import JOBS, attempt, run_due
 
 TICK_S = 15.0
-"""How often the thread looks for work that time has made due; chosen."""
+"""How often the thread looks for work that time has made due. Set by judgement."""
 
 QUIET_S, MOST_S = 0.05, 5.0
 """Time without new work after which the thread begins, and longest time that it waits for that;
 chosen: it does not compete with a program that sends one request after the other."""
 
 CLOSE_WAIT_S = 10.0
-"""How long closing waits for a job that runs; chosen."""
+"""How long closing waits for a job that runs. Set by judgement."""
 
 Task = Callable[[], object]
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 START_S = 5.0
-"""Time to open or close the connections of a model; chosen."""
+"""Time to open or close the connections of a model. Set by judgement."""
 
 
 class EventLoop:

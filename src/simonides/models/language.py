@@ -34,7 +34,7 @@ AT_ONCE = 4
 """Questions that run at once; more wait their turn. Chosen."""
 
 RETRIES, FIRST_WAIT_S = 3, 0.5
-"""Most repetitions of a question after a passing failure, and the wait before the first; each
+"""Maximum repetitions of a question after a passing failure, and the wait before the first; each
 further wait is twice as long, with up to half of it at random. Chosen."""
 
 PASSING = ("unreachable", "busy")

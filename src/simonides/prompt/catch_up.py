@@ -14,11 +14,11 @@ from simonides.storage.database import Connection
 from simonides.storage.rows import latest_of, record_of
 
 CHARS = 1_300
-"""Most characters of it: a whole summary."""
+"""Maximum number of characters of it: a whole summary."""
 
 MOST_SUMMARIES = 64
 """Summaries among which one may be shown, the last ones: of others the user refused the topic, or
-an agent may not see them; chosen."""
+an agent may not see them. Set by judgement."""
 
 
 def catch_up(

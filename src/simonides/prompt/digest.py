@@ -64,10 +64,10 @@ def digest(
         filter: As for `recall`; the core block has no filter.
         kinds: As for `recall`.
         scopes: As for `recall`.
-        max_items: Most lines beside the core block; None means as many as fit.
-        max_chars: Most characters of these lines.
-        max_tokens: Most tokens of the whole text, the core block apart.
-        floor: Least relevance of a memory; None means the reader's.
+        max_items: Maximum number of lines beside the core block; None means as many as fit.
+        max_chars: Maximum number of characters of these lines.
+        max_tokens: Maximum number of tokens of the whole text, the core block apart.
+        floor: Minimum relevance of a memory; None means the reader's.
         shown: Ids that the prompt shows already.
         has_core: Whether the core block is shown; else the prompt has it already, and a rule of it
             that bears on the question is found like any memory that `shown` does not name.
@@ -172,7 +172,7 @@ def _told(
 ) -> Digest:
     """Put parts together, and keep the receipt and the echoes of what is shown.
 
-    Without a part, digests are switched off: there is no text. The code is of the question.
+    Without a part, digests are switched off: there is not text. The code is of the question.
     """
     now = engine.clock.now_ms()
     items = [item for part in parts for item in part.items]

@@ -23,10 +23,10 @@ from simonides.write.statement import is_whole
 Spans = tuple[tuple[int, int], ...]
 
 FEW = 2
-"""Terms of the words that taught a fact which its line may leave out; chosen."""
+"""Terms of the words that taught a fact which its line may leave out. Set by judgement."""
 
 PASSING = timedelta(days=14)
-"""Time after which what was said of "this week" or "for now" has passed; chosen."""
+"""Time after which what was said of "this week" or "for now" has passed. Set by judgement."""
 
 OVERHEAD = 40
 """Characters of a line's id, date and marks, about."""
@@ -35,16 +35,16 @@ SHORT = 120
 """Characters that a memory keeps, however many there are."""
 
 NEAR = timedelta(minutes=30)
-"""Most time between two turns of one line; chosen."""
+"""Longest time between two turns of one line. Set by judgement."""
 
 
 class Limits(NamedTuple):
     """Budgets of a caller, within those of the policy.
 
     Attributes:
-        items: Most memories; None means as many as fit.
-        chars: Most characters.
-        tokens: Most tokens, the core block apart.
+        items: Maximum number of memories; None means as many as fit.
+        chars: Maximum number of characters.
+        tokens: Maximum number of tokens, the core block apart.
         count: Counts the tokens of a text.
     """
 
@@ -71,7 +71,7 @@ def found_part(
         shown: What the prompt shows already, by id; what these say is not said again.
         who: The reader.
         rules: Budgets and thresholds.
-        floor: Least relevance.
+        floor: Minimum relevance.
         limits: The caller's budgets.
     """
     chosen, left = _passing(hits, floor, shown, rules)

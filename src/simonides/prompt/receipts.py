@@ -38,7 +38,7 @@ LEAST_USED, MOST_IN_VAIN = 0.3, 0.4
 vain, above which it rises."""
 
 WINDOW = 20
-"""Answers after which it moves and counts anew; chosen."""
+"""Answers after which it moves and counts anew. Set by judgement."""
 
 _PARTS = 10_000
 """The floor is counted in parts of this size."""

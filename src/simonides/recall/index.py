@@ -40,10 +40,11 @@ NONE = -1
 """The row number of an absent neighbour. Columns padded with one value at the end serve it."""
 
 MOST_HOLES = 0.25
-"""Share of removed rows from which the index is compacted; chosen: a query then wastes a third."""
+"""Share of removed rows from which the index is compacted. Set by judgement: a query then wastes a
+third."""
 
 MOST_TOKENS_KEPT = 16_384
-"""Rows of an owner whose token vectors are kept in memory, about 35 MB; chosen."""
+"""Rows of an owner whose token vectors are kept in memory, about 35 MB. Set by judgement."""
 
 MOST_COUNTED = 65_535
 """Largest number of times that a term counts in one row."""

@@ -17,7 +17,7 @@ FLUSH_EVERY_S = 5.0
 """Longest time that a read stays uncounted."""
 
 CLOSE_WAIT_S = 5.0
-"""How long closing waits for the thread; chosen."""
+"""How long closing waits for the thread. Set by judgement."""
 
 
 class Journal:

@@ -34,7 +34,7 @@ from simonides.storage.rows import (
 )  # fmt: skip
 
 MAX_LISTED = 1_000
-"""Most records of one page."""
+"""Maximum number of records of one page."""
 
 BATCH = 256
 """Rows that a list reads at once."""
@@ -121,7 +121,7 @@ def list_memories(
     Turns of which nothing was kept are left out.
 
     Raises:
-        InvalidInput: If an argument is out of range, or the cursor is none of this list.
+        InvalidInput: If an argument is out of range, or the cursor is of another list.
     """
     most = between("limit", limit, 1, MAX_LISTED)
     predicate = predicate_of(filter, org=who.home.org or "default")
@@ -151,7 +151,7 @@ def _parse_cursor(cursor: object, reach: Sequence[Reach]) -> tuple[int, bytes]:
         return 0, _LAST
     parts = re.fullmatch(r"(\d{1,2})\.([0-9a-f]{32})", cursor) if isinstance(cursor, str) else None
     if parts is None or int(parts[1]) >= len(reach):
-        raise InvalidInput("cursor", "is no next_cursor of this list")
+        raise InvalidInput("cursor", "is not a next_cursor of this list")
     return int(parts[1]), bytes.fromhex(parts[2])
 
 

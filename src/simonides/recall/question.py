@@ -70,7 +70,7 @@ _OPENING = any_of(
 )
 _SENTENCE_END = re.compile(r"[!?]+\s|(?<!\b[A-Z])(?<!\b[A-Z][a-z])(?<!\b[A-Z][a-z]{2})\.\s")
 _MOST_OPENING_WORDS = 3
-"""Longest first sentence that counts as a reply to the assistant: "Copy that."; chosen."""
+"""Longest first sentence that counts as a reply to the assistant: "Copy that.". Not measured."""
 
 
 def read_question(text: str, today: date) -> Question:
@@ -128,10 +128,10 @@ _NO_DATES = frozenset({"may", "march", "jan", "mar"})
 """Verbs and names of people where neither a day nor a year follows."""
 _UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 NEXT = 0.5
-"""How well the days next to the one that is named fit; chosen."""
+"""How well the days next to the one that is named fit. Set by judgement."""
 
 _SLACK_DAYS = {"day": 1, "week": 5, "month": 20, "year": 183}
-"""People say only roughly how long ago something was; chosen."""
+"""People say only roughly how long ago something was. Set by judgement."""
 
 
 def days_named(folded: str, today: date) -> tuple[Days, ...]:

@@ -46,7 +46,7 @@ CANDIDATES = 200
 12,583 rows 50, 100, 200 and 400 kept .994, .990, .995 and .998 of the recall among ten."""
 
 DOUBT = 1.0
-"""Log-odds that a memory loses by the confidence that it lacks; chosen."""
+"""Log-odds that a memory loses by the confidence that it lacks. Set by judgement."""
 
 STALE_FACTOR = 0.5
 """Factor on the score of stale and softly expired memories."""
@@ -57,7 +57,7 @@ COMPARED = 5
 """Best rows among which a newer version may overtake an older one: what is found stays found."""
 
 LIKENESS = 0.5
-"""Least cosine of two versions of one statement."""
+"""Minimum cosine of two versions of one statement."""
 
 MAX_LIFT = 3.0
 """Largest lead, in log-odds, that a newer version overtakes."""
@@ -130,7 +130,7 @@ class Ranking:
             connection: Reads the token vectors of rows.
             rules: The keys of preferences and their bonus, and the weights of the composite.
             bias: Whether preferences have their bonus.
-            floor: Least relevance; pinned rows and those with the bonus are exempt.
+            floor: Minimum relevance; pinned rows and those with the bonus are exempt.
         """
         self.view, self.query = view, query
         preferred = np.zeros(view.size, np.bool_)
@@ -344,7 +344,7 @@ def best_first(
         view: The rows.
         order_by: The values.
         then_by: Parts equal values first.
-        limit: Most rows.
+        limit: Maximum number of rows.
         among: The only rows that count; None means those whose value is finite.
     """
     chosen = order_by > -np.inf if among is None else among

@@ -39,7 +39,7 @@ LAYERS = ("memory", "session")
 """What may be searched: everything that is remembered, or what the running conversation holds."""
 
 MAX_LIMIT = 1_000
-"""Most hits of one recall."""
+"""Maximum number of hits of one recall."""
 
 MAX_QUERY_CHARS = 65_536
 
@@ -49,8 +49,8 @@ gives its place to the one in force. Measured: of 70,000 recalls beside a writer
 key without pause, none needed more than 4; on a busy machine with PostgreSQL, some do."""
 
 MET, MOST_MET, MET_CHARS = 0.5, 6, 4_096
-"""Least cosine of two words that met, most such pairs of a hit, and the characters of it in which
-they are looked for; chosen."""
+"""Minimum cosine of two words that met, most such pairs of a hit, and the characters of it in which
+they are looked for. Set by judgement."""
 
 _GAP = int(Mark.GAP)
 
@@ -66,11 +66,11 @@ class Ask:
 
     Attributes:
         query: The text.
-        limit: Most hits.
+        limit: Maximum number of hits.
         reach: What the reader may read, nearest owner first.
         predicate: What must hold of a record, or None.
         kinds: Only these kinds; empty for all.
-        floor: Least relevance.
+        floor: Minimum relevance.
         known_at: What was believed then, in milliseconds; None means now.
         valid_at: What was true then, in milliseconds; None means what has not ended.
         bias: Whether preference keys get the policy's bonus.

@@ -36,7 +36,7 @@ from simonides.write.owner_write import owner_write
 from simonides.write.remember import decided, decided_alone, vectors_of
 
 SLICE = 64
-"""Most messages of one transaction; turns of larger calls get their vectors afterwards."""
+"""Maximum messages of one transaction; turns of larger calls get their vectors afterwards."""
 
 
 def add(

@@ -46,10 +46,11 @@ STEPS = ("", "extracted", "summarised", "promoted", "cleaned", "finished")
 _log = logging.getLogger("simonides.sessions")
 
 CLOSE_S, CLOSE_MODEL_S = 1.5, 10.0
-"""Time for the ends of conversations while the program ends, and where a model reads; chosen."""
+"""Time for the ends of conversations while the program ends, and where a model reads. Not
+measured."""
 
 MOST_PARENTS = 256
-"""Turns that a summary of the model's rests on, the last ones; chosen."""
+"""Turns that a summary of the model's rests on, the last ones. Set by judgement."""
 
 LEAST_SUPPORT = 2
 """Turns of the user that must support a held statement."""

@@ -48,28 +48,29 @@ if TYPE_CHECKING:
     from pydantic_ai import AgentRunResult
 
 WAITING_TURNS, WAITING_CHARS = 20, 8_000
-"""Turns, or characters in them, that are read at once without waiting for a quiet time; chosen."""
+"""Turns, or characters in them, that are read at once without waiting for a quiet time. Not
+measured."""
 
 MOST_CHARS, TURN_CHARS, ANSWER_CHARS = 24_000, 6_000, 300
-"""Characters of a question, of a user's turn and of an assistant's in it; chosen: 6,000 tokens, and
-that answers only tell what a user's turn is about."""
+"""Characters of a question, of a user's turn and of an assistant's in it. Set by judgement: 6,000
+tokens, and that answers only tell what a user's turn is about."""
 
 KNOWN_CHARS = 120
-"""Characters of a known statement in a question; chosen."""
+"""Characters of a known statement in a question. Set by judgement."""
 
 EARLIER = 4
-"""Turns before those that are read, for the context; chosen."""
+"""Turns before those that are read, for the context. Set by judgement."""
 
 BUFFER_S, MOST_SUMMARIES = 10.0, 256
 """Time for the summary of a conversation that goes on, since a prompt waits for it, and how many of
-these are kept; chosen."""
+these are kept. Set by judgement."""
 
 SUPPORTABLE = frozenset("model_hold model_repeat implied not_lasting".split())
 """Doubts that what the user says besides can remove; of others a person decides."""
 
 RETRY_MS = 600_000
 """After this time, what the model could not read is read again, and an end that was begun and not
-finished is taken up again; chosen."""
+finished is taken up again. Set by judgement."""
 
 
 class Question(NamedTuple):

@@ -123,11 +123,11 @@ def messages(
     """Return what was said and noted in a conversation, oldest first.
 
     Raises:
-        InvalidInput: If an argument is out of range, or the cursor is none of this list.
+        InvalidInput: If an argument is out of range, or the cursor is of another list.
     """
     most = between("limit", limit, 1, MAX_LISTED)
     if cursor is not None and not cursor.isdecimal():
-        raise InvalidInput("cursor", "is none of this list")
+        raise InvalidInput("cursor", "is not a next_cursor of this list")
     first = 0 if cursor is None else int(cursor)
     with engine.db.read(who.owner) as connection:
         rows = turns_of(connection, who, first, limit=most + 1)

@@ -41,7 +41,7 @@ MOST_ASKING = 3
 700 would sound like it, in shorter ones none. (`benchmarks/asks.py` has the sentences.)"""
 
 CHUNK_CHARS = 15_000
-"""Most characters of a turn, so that it fits the policy's limit in any script."""
+"""Maximum number of characters of a turn, so that it fits the policy's limit in any script."""
 
 UNSURE = "unsure"
 """Origin of a part of a message that may be another's: what it teaches waits for a person."""

@@ -16,7 +16,7 @@ from simonides.sessions.reading import points_back
 from simonides.text.topics import EVERYTHING, how_many, is_everything, is_session
 
 ANSWERS = {
-    Request.UNSAFE: "This is no rule: it would switch off a safeguard.",
+    Request.UNSAFE: "This is not kept as a rule: it would switch off a safeguard.",
     Request.ONE_OFF: "This holds for now, not as a rule.",
     Request.OFF_RECORD: "This is not kept.",
 }
@@ -24,11 +24,11 @@ ANSWERS = {
 
 
 MOST_LINES = 10
-"""Memories that an answer lists; chosen."""
+"""Memories that an answer lists. Set by judgement."""
 
 
 MOST_ABOUT_CHARS = 100
-"""A longer text names nothing in an answer; chosen."""
+"""A longer text names nothing in an answer. Set by judgement."""
 
 
 def carry_out(

@@ -23,10 +23,11 @@ from simonides.write.tombstones import lift_tombstone
 from simonides.write.versions import Vector, enter, in_force
 
 LOOKED_BACK = 400
-"""Turns at the end of a conversation among which resent history is recognised; chosen."""
+"""Turns at the end of a conversation among which resent history is recognised. Set by judgement."""
 
 LEAST = 2
-"""Turns that repeat a conversation even if they are a small part of it, or come later; chosen."""
+"""Turns that repeat a conversation even if they are a small part of it, or come later. Not
+measured."""
 
 
 class Mark(NamedTuple):

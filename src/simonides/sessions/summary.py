@@ -24,19 +24,21 @@ from simonides.text.changes import search, wordings_in
 from simonides.text.statement import read
 
 MOST_CHARS, SENTENCE_CHARS = 1_200, 240
-"""Most characters of a summary and of a sentence in it; chosen: it fits into a prompt."""
+"""Maximum characters of a summary and of a sentence in it. Set by judgement: it fits into a
+prompt."""
 
 LEAST_TURNS, LEAST_CHARS = 2, 200
 """Turns of the user, and characters of all, for a summary to be worth it."""
 
 REPEATS = 0.6
-"""Share of a sentence's words in one that was taken, from which it says nothing new; chosen."""
+"""Share of a sentence's words in one that was taken, from which it says nothing new. Not
+measured."""
 
 LEAST_TERMS = 3
-"""Words of a sentence that tells something; chosen."""
+"""Words of a sentence that tells something. Set by judgement."""
 
 LEAST_SHARE = 0.05
-"""Least share of the greatest weight for which a sentence is worth a line; chosen."""
+"""Minimum share of the greatest weight for which a sentence is worth a line. Set by judgement."""
 
 TELLS, PLANS, REACTS, REPLIES, NAMES, ASSISTANT_NAMES, MOST_NAMES = 3.0, 2.0, 0.6, 0.25, 1.3, 0.8, 3
 """Factors of a sentence's weight: it is of the speaker, has a figure, says what is new; plans or

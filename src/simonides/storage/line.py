@@ -18,7 +18,7 @@ from collections import deque
 from simonides.core.errors import SimonidesError, StoreUnavailable
 
 LOOK_S = 0.2
-"""How often a waiter looks at the line without having been woken; chosen."""
+"""How often a waiter looks at the line without having been woken. Set by judgement."""
 
 POLL_S = 0.0005
 """Pause between attempts at the lock; of .0005, .001 and .005 the fairest."""

@@ -131,7 +131,7 @@ class Postgres:
 
         Args:
             url: Address of the database, as the application's role.
-            connections: Most connections at once.
+            connections: Maximum number of connections at once.
             wait_s: How long to wait for a connection or another writer, in seconds.
 
         Raises:

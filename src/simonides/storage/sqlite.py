@@ -33,10 +33,10 @@ APPLICATION_ID = 0x53494D4F
 """Marks a file as ours ("SIMO")."""
 
 GROUP = 32
-"""Most writers that share a commit."""
+"""Maximum number of writers that share a commit."""
 
 CLOSE_WAIT_S = 10.0
-"""How long closing waits for running calls, in seconds; chosen."""
+"""How long closing waits for running calls, in seconds. Set by judgement."""
 
 CHECKPOINT_WAIT_MS = 500
 """How long a checkpoint waits for readers; the next one takes what is left."""
@@ -94,7 +94,7 @@ class Sqlite:
             key: 64 hexadecimal digits, or a passphrase, that encrypts the file.
             create: Whether the first write may make the file.
             wait_s: How long to wait for other writers, in seconds.
-            readers: Most connections for reading at once.
+            readers: Maximum number of connections for reading at once.
             synchronous: ``full`` or ``normal``.
 
         Raises:
@@ -556,7 +556,7 @@ class Sqlite:
             case apsw.NotADBError() if self._pragma_key is not None:
                 return errors.KeyUnavailable(f"{self.location}: the encryption key is wrong")
             case apsw.NotADBError():
-                problem = "is no SQLite database, or it is encrypted and needs a key"
+                problem = "is not a SQLite database, or it is encrypted and needs a key"
                 return errors.StoreCorrupt(self.location, problem)
             case apsw.CorruptError():
                 return errors.StoreCorrupt(self.location, "is damaged; restore a backup")

@@ -20,7 +20,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 PIECES = 3
-"""Pieces of a streamed text; chosen."""
+"""Pieces of a streamed text. Set by judgement."""
 
 
 @dataclass(frozen=True)

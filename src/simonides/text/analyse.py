@@ -25,7 +25,7 @@ STOP_WORDS = listed("stop")
 IRREGULAR = first_of_group("irregular")
 
 MAX_TERM_CHARS = 64
-"""Longer words are cut; chosen: users do not type such a word to find it."""
+"""Longer words are cut. Set by judgement: users do not type such a word to find it."""
 
 CACHED_WORDS = 32_768
 """Chosen: takes about 8 MB and holds the active vocabulary of a busy process."""

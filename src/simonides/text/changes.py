@@ -13,7 +13,7 @@ from typing import Any
 from simonides.text.patterns import PatternSet
 
 MOST_CHARS = 16_384
-"""Characters of a text that are read; chosen: more than a turn has."""
+"""Characters of a text that are read. Set by judgement: more than a turn has."""
 
 
 class Cue(IntEnum):

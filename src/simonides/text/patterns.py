@@ -17,8 +17,8 @@ _KEPT_PATTERNS = 1024
 """Chosen: more than the project has. A compiled pattern takes a few kB."""
 
 _SET_MEMORY = 64 << 20
-"""Memory limit of a set's automaton in bytes; chosen. At the engine's default of 8 MB, a hostile
-text of 64 KiB makes the engine rebuild the automaton repeatedly."""
+"""Memory limit of a set's automaton in bytes. Not measured. At the engine's default of 8 MB, a
+hostile text of 64 KiB makes the engine rebuild the automaton repeatedly."""
 
 
 def spans(pattern: str, text: str | bytes, *, group: int = 0) -> Iterator[tuple[int, int]]:

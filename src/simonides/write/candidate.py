@@ -38,7 +38,7 @@ from simonides.text.statement import content_hash
 from simonides.write.told import read_told
 
 MAX_KEY_CHARS = 128
-"""Longest key; chosen."""
+"""Longest key. Set by judgement."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def candidate_of(
     category = TURN if makes_turn else draft.category or by_text or policy.category_of_kind[kind]
     if category not in policy.categories:
         hint = nearest(category, policy.categories)
-        raise InvalidInput("category", f"{shown(category)} is no category of the policy{hint}")
+        raise InvalidInput("category", f"{shown(category)} is not a category of the policy{hint}")
     kinds = policy.categories[category].kinds
     if kinds and kind not in kinds and kind is Kind.SEMANTIC:  # the caller named none
         kind = kinds[0]
@@ -325,7 +325,7 @@ def check_key(key: str, policy: Policy) -> None:
     if len(key) > MAX_KEY_CHARS:
         raise InvalidInput("key", f"has {len(key)} characters; {MAX_KEY_CHARS} are allowed")
     if not re2.fullmatch(policy.callers.key_pattern, key):
-        problem = f"{shown(key)} is no key: letters, digits and _ . : / @ - are allowed"
+        problem = f"{shown(key)} is not a valid key: letters, digits and _ . : / @ - are allowed"
         raise InvalidInput("key", problem)
     if looks_like_id(key):
         raise InvalidInput("key", f"{shown(key)} looks like an id; use a word")

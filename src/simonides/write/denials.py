@@ -21,7 +21,8 @@ _FINDINGS = ("not", "none", "verdict", "error")
 _TAKES = re.compile(r"\b(?:takes?|taking|on|prescribed|using?)\b", re.IGNORECASE)
 _OTHER = re.compile(r"\W*(?:my|our) ((?!\S+ (?:allerg|intoleran))[\w'-]+)", re.IGNORECASE)
 LEAST_ALIKE = 5
-"""Letters that two forms of one word have in common, as "epilepsy" and "epileptic" do; chosen."""
+"""Letters that two forms of one word have in common, as "epilepsy" and "epileptic" do. Not
+measured."""
 
 
 class Denial(NamedTuple):

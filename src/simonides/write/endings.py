@@ -38,19 +38,20 @@ from simonides.write.told import own_words
 from simonides.write.versions import changed_version, enter, in_force, in_slot
 
 MOST_COMPARED = 16
-"""Most memories with which one is compared, those first that share the rarest words; chosen."""
+"""Maximum memories with which one is compared, those first that share the rarest words. Set by
+judgement."""
 
 MOST_VERSIONS = 8
-"""Latest versions of a fact whose values are looked for in what was said; chosen."""
+"""Latest versions of a fact whose values are looked for in what was said. Set by judgement."""
 
 LEAST_RELATED = 1.0
-"""Least rarity of the words that two memories share to be compared."""
+"""Minimum rarity of the words that two memories share to be compared."""
 
 ENDED_KEYS = ("employer", "role", "location", "relationship", "update_channel", "language", "units")
 """Keys of facts that can end without another value."""
 
 LEAST_LIFTED = 0.5
-"""Share of the rarity of a rule's words that a clause holds which takes it back; chosen."""
+"""Share of the rarity of a rule's words that a clause holds which takes it back. Not measured."""
 
 DENIED_MS = 90 * DAY_MS
 """How long a denial of a danger stands in every prompt."""

@@ -63,11 +63,12 @@ from simonides.write.versions import (
 )
 
 MOST_COMPARED = 8
-"""Most statements whose texts are read and compared; chosen."""
+"""Maximum number of statements whose texts are read and compared. Set by judgement."""
 
 MOST_CONTRADICTED, LEAST_ALIKE = 5, 0.3
-"""Most statements that are looked at for a contradiction, and the share of words (Jaccard) that
-they have in common with the newcomer; chosen: another value of one thing shares the rest."""
+"""Maximum statements that are looked at for a contradiction, and the share of words (Jaccard) that
+they have in common with the newcomer. Set by judgement: another value of one thing shares the
+rest."""
 
 
 def store(write: OwnerWrite, commit: Commit, vector: Vector) -> Outcome:

@@ -27,11 +27,11 @@ from simonides.write.tombstones import lift_tombstone
 from simonides.write.versions import Vector
 
 MAX_ATOMIC = 500
-"""Most drafts of one transaction: others wait for it up to .3 s."""
+"""Maximum number of drafts of one transaction: others wait for it up to .3 s."""
 
 SLICE = 64
-"""Most drafts of one transaction where the call is not atomic; turns of larger calls are embedded
-afterwards."""
+"""Maximum drafts of one transaction where the call is not atomic; turns of larger calls are
+embedded afterwards."""
 
 TURN_S = 0.008
 """Seconds after which such a transaction ends before its slice does: others wait for it. Chosen, so

@@ -27,7 +27,7 @@ SURE = 0.5
 """Probability from which a statement has ended."""
 
 SOON = 6
-"""Turns within which people correct themselves; chosen."""
+"""Turns within which people correct themselves. Set by judgement."""
 
 LEAST_SHARED, LEAST_WORTH = 0.3, 3.0
 """Share of the rarity of the shorter statement that two statements of one thing have in common, and
@@ -40,7 +40,7 @@ MOST_TERMS = 12
 """Terms of a statement that ends another one; longer ones tell a story."""
 
 SLOT_CHARS = 120
-"""Characters of a clause that states a keyed fact; chosen."""
+"""Characters of a clause that states a keyed fact. Set by judgement."""
 
 MOST_CLAUSES = 12
 """Clauses of a memory that are compared; a line has room for fewer."""
