@@ -18,7 +18,7 @@ from simonides.core.results import (
     ToolReply,
     Verification,
     Waiting,
-)  # fmt: skip
+)
 from simonides.core.scope import Principal, Right, Scope
 from simonides.govern.rights import Grant
 from simonides.models.embedder import Embedder, Reranker, TokenCounter

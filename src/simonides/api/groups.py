@@ -55,9 +55,15 @@ class Audit(Bound):
         if memory is not None and not FULL_ID.fullmatch(str(memory)):
             raise InvalidInput("memory", "must be a root id (record.root), not a key")
         return self._call(
-            audit.list_events, type=type, actor=actor, memory=memory, since=since, until=until,
-            limit=limit, cursor=cursor,
-        )  # fmt: skip
+            audit.list_events,
+            type=type,
+            actor=actor,
+            memory=memory,
+            since=since,
+            until=until,
+            limit=limit,
+            cursor=cursor,
+        )
 
     def verify(self) -> AuditReport:
         """Check that no row or event was edited, removed, re-ordered or rolled back.

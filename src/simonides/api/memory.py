@@ -80,10 +80,18 @@ class Memory(Bound):
             StoreError: If the store could not; nothing was written.
         """
         return self._call(
-            remember_one, content, key=key, category=category, importance=importance,
-            pinned=pinned, ttl_days=ttl_days, tags=tags, metadata=metadata, at=at,
+            remember_one,
+            content,
+            key=key,
+            category=category,
+            importance=importance,
+            pinned=pinned,
+            ttl_days=ttl_days,
+            tags=tags,
+            metadata=metadata,
+            at=at,
             idempotency_key=idempotency_key,
-        )  # fmt: skip
+        )
 
     def remember_many(self, drafts: Sequence[Draft], *, atomic: bool = True) -> Outcomes:
         """Store statements; a refusal concerns its own item only.
@@ -177,10 +185,18 @@ class Memory(Bound):
             StoreError: If the store cannot be read.
         """
         return self._call(
-            recall, query, limit=limit, filter=filter, kinds=kinds, min_relevance=min_relevance,
-            known_at=known_at, valid_at=valid_at, scopes=scopes, preference_bias=preference_bias,
+            recall,
+            query,
+            limit=limit,
+            filter=filter,
+            kinds=kinds,
+            min_relevance=min_relevance,
+            known_at=known_at,
+            valid_at=valid_at,
+            scopes=scopes,
+            preference_bias=preference_bias,
             layer=layer,
-        )  # fmt: skip
+        )
 
     def digest(
         self,
@@ -216,9 +232,16 @@ class Memory(Bound):
             StoreError: If the store cannot be read.
         """
         return self._call(
-            digest, about, filter=filter, kinds=kinds, scopes=scopes, max_items=max_items,
-            max_chars=max_chars, max_tokens=max_tokens, receipt=receipt,
-        )  # fmt: skip
+            digest,
+            about,
+            filter=filter,
+            kinds=kinds,
+            scopes=scopes,
+            max_items=max_items,
+            max_chars=max_chars,
+            max_tokens=max_tokens,
+            receipt=receipt,
+        )
 
     def profile(self) -> Digest:
         """Return what is known of the user: the core block, then all facts under a key.
@@ -326,9 +349,14 @@ class Memory(Bound):
             StoreError: If the store could not; nothing was written.
         """
         return self._call(
-            correct.correct, which, content, pinned=pinned, importance=importance, expires=expires,
+            correct.correct,
+            which,
+            content,
+            pinned=pinned,
+            importance=importance,
+            expires=expires,
             quote=quote,
-        )  # fmt: skip
+        )
 
     def confirm(self, which: str | Record | Hit) -> Outcome:
         """Confirm a memory: it counts as verified now.

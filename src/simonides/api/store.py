@@ -67,8 +67,9 @@ def _after_fork() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=partial(_for_databases, "before_fork"),
-        after_in_parent=partial(_for_databases, "after_fork_in_parent"), after_in_child=_after_fork,
-    )  # fmt: skip
+        after_in_parent=partial(_for_databases, "after_fork_in_parent"),
+        after_in_child=_after_fork,
+    )
 
 
 class Store:
@@ -111,9 +112,14 @@ class Store:
         if self._engine.settings.require_org and org is None:
             raise OwnerRequired("name the organisation too (org=…): require_org asks for it")
         who = principal_of(
-            user=user, org=org, task=task, session=session, agent=agent, purpose=purpose,
+            user=user,
+            org=org,
+            task=task,
+            session=session,
+            agent=agent,
+            purpose=purpose,
             actor=actor,
-        )  # fmt: skip
+        )
         return Memory(self._engine, who)
 
     def visitor(self, session: str, *, org: str | None = None) -> Session:
@@ -279,13 +285,21 @@ def open(
         raise KeyUnavailable("the audit key is empty")
     asked = None if found is None else lru_cache(QUESTIONS)(partial(embed_question, found))
     engine = Engine(
-        db=db, indexes=IndexCache(dimensions, name, settings.index_budget_mb << 20),
-        policies=policies, embedder=found, asked=asked, reranker=reranker, tokens=tokens,
-        models=models, clock=time, ids=Ids(),
+        db=db,
+        indexes=IndexCache(dimensions, name, settings.index_budget_mb << 20),
+        policies=policies,
+        embedder=found,
+        asked=asked,
+        reranker=reranker,
+        tokens=tokens,
+        models=models,
+        clock=time,
+        ids=Ids(),
         journal=Journal(db, time, timed=clock is None, receipt_days=settings.receipt_days),
-        worker=Worker(timed=clock is None), settings=settings,
+        worker=Worker(timed=clock is None),
+        settings=settings,
         audit_key=blake(b"", secret) if secret else b"",
-    )  # fmt: skip
+    )
     engine.worker.engine = engine
     store = Store(engine)
     if verify:
@@ -371,6 +385,10 @@ def _database(
     if path is not None and (len(path.name.encode()) > 240 or len(str(path).encode()) > 500):
         raise ConfigurationError("the store's path is longer than 500 bytes, or its name than 240")
     return Sqlite(
-        path, key=key if path is not None else None, create=create, wait_s=wait,
-        readers=settings.pool_size, synchronous=settings.synchronous,
-    )  # fmt: skip
+        path,
+        key=key if path is not None else None,
+        create=create,
+        wait_s=wait,
+        readers=settings.pool_size,
+        synchronous=settings.synchronous,
+    )

@@ -49,9 +49,10 @@ class _Remember(_Arguments):
 
     content: str = Field(min_length=1, max_length=2_000, description="One complete sentence.")
     key: str = Field(
-        "", max_length=128,
+        "",
+        max_length=128,
         description="Name of the fact, such as deploy_region; a later statement replaces it.",
-    )  # fmt: skip
+    )
 
 
 class _Forget(_Arguments):
@@ -131,7 +132,7 @@ class Tools(Bound):
                 return ToolReply(text=found.text if found else "Nothing is remembered about this.")
             case _Remember(content=content, key=key):
                 draft = Draft(content, key=key or None, source=Source.AGENT_INFERRED)
-                return _told(self._call(remember_one, draft))
+                return _reply_of(self._call(remember_one, draft))
             case _GetProfile():
                 shown = self._call(profile, receipt=kept)
                 return ToolReply(text=shown.text if shown else "Nothing is remembered yet.")
@@ -139,7 +140,7 @@ class Tools(Bound):
                 record = self._call(get, which)
                 if record is not None and _is_users(record):
                     return _refused(USERS_OWN)
-                return _told(self._call(forget, record or which, turns=False))
+                return _reply_of(self._call(forget, record or which, turns=False))
             case _Correct(which=which, content=content):
                 record = self._call(own, which)
                 if _is_users(record):
@@ -147,10 +148,14 @@ class Tools(Bound):
                 if record.key is None:
                     return _refused("It has no key: store what is true, and forget this one.")
                 draft = Draft(
-                    content, key=record.key, source=Source.AGENT_INFERRED, purpose=record.purpose,
-                    scope=record.scope.path, audience=record.audience,
-                )  # fmt: skip
-                return _told(self._call(remember_one, draft))
+                    content,
+                    key=record.key,
+                    source=Source.AGENT_INFERRED,
+                    purpose=record.purpose,
+                    scope=record.scope.path,
+                    audience=record.audience,
+                )
+                return _reply_of(self._call(remember_one, draft))
 
 
 def _is_users(record: Record) -> bool:
@@ -181,7 +186,7 @@ def _given(tool: type[_Call], arguments: Mapping[str, Any] | str) -> _Call:
         raise InvalidInput(found.field, f"{problem}. It takes {takes or 'nothing'}") from error
 
 
-def _told(outcome: Outcome) -> ToolReply:
+def _reply_of(outcome: Outcome) -> ToolReply:
     return ToolReply(text=outcome.explanation, ok=outcome.done)
 
 

@@ -248,14 +248,14 @@ def _report(result: results.AddReport) -> Iterable[str]:
     for line in result.lines:
         why = f" ({', '.join(line.reasons)})" if line.reasons else ""
         yield f"{line.role}: {'kept' if any(line.kept) else 'not kept'}{why}"
-        yield from (f"  learned: {_told(outcome)}" for outcome in line.learned)
+        yield from (f"  learned: {_line_of(outcome)}" for outcome in line.learned)
         yield from (f"  ended: {_record(record)}" for record in line.ended)
         yield from (f"  {_visible(asked.answer)}" for asked in line.asked)
-    yield from (f"model: {_told(outcome)}" for outcome in result.extracted)
+    yield from (f"model: {_line_of(outcome)}" for outcome in result.extracted)
     yield from (f"not read: {reason}" for reason in result.reasons)
 
 
-def _told(outcome: Outcome) -> str:
+def _line_of(outcome: Outcome) -> str:
     about = "" if outcome.record is None else f" {_record(outcome.record)}"
     return f"{outcome.explanation}{about}"
 
@@ -271,10 +271,11 @@ def _explanation(result: results.Explanation) -> Iterable[str]:
 
 def _reasons(found: results.Hit | results.Explanation, most: int | None = None) -> Iterable[str]:
     pairs = [
-        f"{m.asked} = {m.found}" if m.asked.casefold() == m.found.casefold()
+        f"{m.asked} = {m.found}"
+        if m.asked.casefold() == m.found.casefold()
         else f"{m.asked} ~ {m.found} ({m.likeness:.2f})"
         for m in found.met
-    ]  # fmt: skip
+    ]
     yield f"met: {', '.join(pairs) or '-'}"
     parts = [f"{PARTS.get(name, name)} {part:+.1f}" for name, part in found.why.items()]
     yield "; ".join(parts[:most])

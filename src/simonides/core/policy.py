@@ -117,9 +117,13 @@ class Category(Section):
 
 def _lasting(soft: float, *kinds: Kind, rank: Rank = Rank.NONE, directive: bool = True) -> Category:
     return Category(
-        soft_ttl_days=soft, hard_ttl_days=None, kinds=kinds, directive=directive, rank=rank,
+        soft_ttl_days=soft,
+        hard_ttl_days=None,
+        kinds=kinds,
+        directive=directive,
+        rank=rank,
         spared=rank in (Rank.DANGER, Rank.PROHIBITION),
-    )  # fmt: skip
+    )
 
 
 def _short(hard: float, *kinds: Kind) -> Category:

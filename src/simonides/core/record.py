@@ -378,18 +378,18 @@ class Value(BaseModel):
 
     model_config = ConfigDict(frozen=True, val_temporal_unit="milliseconds", defer_build=True)
     # Paths of properties that are told like fields, under their first name.
-    _TOLD: ClassVar[tuple[str, ...]] = ()
+    _PROPERTIES: ClassVar[tuple[str, ...]] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as JSON-ready data."""
         return self.model_dump(mode="json", context="to_dict")
 
     @model_serializer(mode="wrap")
-    def _told(
+    def _with_properties(
         self, fields: SerializerFunctionWrapHandler, info: SerializationInfo
     ) -> dict[str, Any]:
         # `model_dump` alone holds the fields only, so that they can be validated again.
-        paths = self._TOLD if info.context == "to_dict" else ()
+        paths = self._PROPERTIES if info.context == "to_dict" else ()
         return {**fields(self), **{p.split(".")[0]: attrgetter(p)(self) for p in paths}}
 
 
@@ -434,7 +434,7 @@ class Record(Value, Fields):  # type: ignore[misc]  # frozen by its configuratio
     """
 
     model_config = ConfigDict(extra="forbid")
-    _TOLD = ("scope.path",)
+    _PROPERTIES = ("scope.path",)
 
     id: Annotated[Id, Indexed]
     root: Annotated[Id, Stored]

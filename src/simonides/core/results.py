@@ -54,7 +54,7 @@ class Hit(Value):
         at: Clock of the read.
     """
 
-    _TOLD = ("warnings",)
+    _PROPERTIES = ("warnings",)
 
     record: Record
     score: float
@@ -273,9 +273,10 @@ class ModelUsage(Value):
     def __add__(self, other: ModelUsage) -> ModelUsage:
         is_priced = self.usd is not None and other.usd is not None
         return ModelUsage(
-            calls=self.calls + other.calls, tokens=self.tokens + other.tokens,
+            calls=self.calls + other.calls,
+            tokens=self.tokens + other.tokens,
             usd=(self.usd or 0) + (other.usd or 0) if is_priced else None,
-        )  # fmt: skip
+        )
 
 
 class AddReport(Value):
@@ -289,7 +290,7 @@ class AddReport(Value):
         usage: What it has cost.
     """
 
-    _TOLD = ("kept", "skipped")
+    _PROPERTIES = ("kept", "skipped")
 
     lines: tuple[AddLine, ...]
     extracted: tuple[Outcome, ...] = ()
@@ -507,7 +508,7 @@ class SessionReport(Value):
         usage: What the model has cost.
     """
 
-    _TOLD = ("counts",)
+    _PROPERTIES = ("counts",)
 
     session: str
     entries: int = 0
@@ -542,7 +543,7 @@ class AuditReport(Value):
             whole file was put back to an earlier state.
     """
 
-    _TOLD = ("ok",)
+    _PROPERTIES = ("ok",)
 
     owners: int
     events: int

@@ -151,11 +151,16 @@ def grants(engine: Engine, org: str) -> list[Grant]:
         rows = connection.rows(statements.GRANTS, {"owner": owner})
     return [
         Grant(
-            id=id.hex(), org=org, grantee=grantee, right=Right(right), subject=subject or None,
-            by=by, at=to_datetime(at),
+            id=id.hex(),
+            org=org,
+            grantee=grantee,
+            right=Right(right),
+            subject=subject or None,
+            by=by,
+            at=to_datetime(at),
         )
         for id, grantee, right, subject, by, at in rows
-    ]  # fmt: skip
+    ]
 
 
 def _named(right: str, grantee: str) -> tuple[Right, str]:
@@ -177,9 +182,14 @@ def grant(engine: Engine, who: Principal, grantee: str, right: str, org: str) ->
     with _changing(engine, who, grantee, right, org) as (tx, kind, subject, held):
         if held is None:
             row = {
-                "owner": tx.owner, "id": tx.new_id(), "grantee": grantee,
-                "right_": kind.value, "subject": subject, "by_": who.name, "at": tx.now,
-            }  # fmt: skip
+                "owner": tx.owner,
+                "id": tx.new_id(),
+                "grantee": grantee,
+                "right_": kind.value,
+                "subject": subject,
+                "by_": who.name,
+                "at": tx.now,
+            }
             tx.add("grants", row, EventType.GRANTED, f"{right} to {grantee}")
     wanted = (grantee, kind, subject or None)
     return next(g for g in grants(engine, org) if (g.grantee, g.right, g.subject) == wanted)

@@ -233,7 +233,7 @@ class _Chat:
         client.copy = client.with_options = with_options
 
     def _post(self, post: Callable[..., Any], path: str, **options: Any) -> Any:
-        request = self._told(path, options.get("body"))
+        request = self._with_digest(path, options.get("body"))
         if request is None:
             return post(path, **options)
         with self._noting(request):
@@ -241,7 +241,7 @@ class _Chat:
         return self._passed(request, answer)
 
     async def _post_async(self, post: Callable[..., Any], path: str, **options: Any) -> Any:
-        request = await to_thread.run_sync(self._told, path, options.get("body"))
+        request = await to_thread.run_sync(self._with_digest, path, options.get("body"))
         if request is None:
             return await post(path, **options)
         with self._noting(request):
@@ -259,7 +259,7 @@ class _Chat:
 
     # -- before the request ------------------------------------------------------------------------
 
-    def _told(self, path: str, body: Any) -> _Request | None:
+    def _with_digest(self, path: str, body: Any) -> _Request | None:
         """Return a request with its digest, or None if it asks no model."""
         where, place = _CHATS.get(path.partition("?")[0], ("", ""))
         given = body.get(where) if isinstance(body, Mapping) else None

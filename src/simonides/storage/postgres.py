@@ -156,9 +156,13 @@ class Postgres:
         with _translated(self.location):
             psycopg.connect(self._url, connect_timeout=max(2, int(self._wait_s))).close()
             return ConnectionPool(
-                self._url, kwargs={"options": options}, min_size=1, max_size=self._connections,
-                timeout=self._wait_s, open=True,
-            )  # fmt: skip
+                self._url,
+                kwargs={"options": options},
+                min_size=1,
+                max_size=self._connections,
+                timeout=self._wait_s,
+                open=True,
+            )
 
     def _check(self) -> None:
         with _translated(self.location), self._pool.connection() as raw:

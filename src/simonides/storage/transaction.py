@@ -258,8 +258,16 @@ class Transaction:
         self.length += 1
         text = json.dumps(data or {}, sort_keys=True)
         cells = (
-            self.length, self.now, type.value, self.actor, table, subject, reason, text, digest,
-        )  # fmt: skip
+            self.length,
+            self.now,
+            type.value,
+            self.actor,
+            table,
+            subject,
+            reason,
+            text,
+            digest,
+        )
         self._head = event_code(self._key, self._head, self.owner, cells)
         names = zip(statements.EVENT, (*cells, self._head), strict=True)
         self._events.append({"owner": self.owner, **dict(names)})
@@ -286,6 +294,13 @@ def event_of(owner: str, cells: Sequence[Any], data: Mapping[str, Any]) -> Event
     seq, at, type, actor, table, subject, reason, *_ = cells
     # Every write makes some; the cells are ours, so they are not validated again.
     return Event.model_construct(
-        owner=owner, seq=seq, at=to_datetime(at), type=EventType(type), actor=actor,
-        subject_table=table, subject=id_text(subject), reason=reason, data=data,
-    )  # fmt: skip
+        owner=owner,
+        seq=seq,
+        at=to_datetime(at),
+        type=EventType(type),
+        actor=actor,
+        subject_table=table,
+        subject=id_text(subject),
+        reason=reason,
+        data=data,
+    )

@@ -47,6 +47,5 @@ def open(
     from simonides.api.store import open as open_store
 
     return open_store(
-        ":memory:", clock=clock or ManualClock(), settings=settings, model=model,
-        embedder=embedder,
-    )  # fmt: skip
+        ":memory:", clock=clock or ManualClock(), settings=settings, model=model, embedder=embedder
+    )

@@ -175,10 +175,12 @@ def _completion(reply: Reply) -> dict[str, Any]:
         message |= {"content": None, "tool_calls": [tool_call]}
     reason = "stop" if reply.call is None else "tool_calls"
     return {
-        "id": "chatcmpl-1", "object": "chat.completion", "created": 0,
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 0,
         "choices": [{"index": 0, "finish_reason": reason, "message": message}],
         "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15},
-    }  # fmt: skip
+    }
 
 
 def _chunks(reply: Reply, whole: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -198,10 +200,13 @@ def _response(reply: Reply) -> dict[str, Any]:
         called = {"name": reply.call[0], "arguments": json.dumps(reply.call[1])}
         item = {"type": "function_call", "call_id": "call_1", **called}
     return {
-        "id": "resp_1", "object": "response", "created_at": 0,
-        "status": "completed", "output": [item | {"id": "item_1", "status": "completed"}],
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 0,
+        "status": "completed",
+        "output": [item | {"id": "item_1", "status": "completed"}],
         "usage": {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15},
-    }  # fmt: skip
+    }
 
 
 def _response_events(reply: Reply, whole: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -227,10 +232,14 @@ def _message(reply: Reply) -> dict[str, Any]:
     if reply.call is not None:
         block = {"type": "tool_use", "id": "toolu_1", "name": reply.call[0], "input": reply.call[1]}
     return {
-        "id": "msg_1", "type": "message", "role": "assistant", "content": [block],
-        "stop_reason": "end_turn" if reply.call is None else "tool_use", "stop_sequence": None,
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "content": [block],
+        "stop_reason": "end_turn" if reply.call is None else "tool_use",
+        "stop_sequence": None,
         "usage": {"input_tokens": 10, "output_tokens": 5},
-    }  # fmt: skip
+    }
 
 
 def _message_events(reply: Reply, whole: dict[str, Any]) -> Iterator[dict[str, Any]]:
