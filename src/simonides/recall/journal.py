@@ -91,9 +91,9 @@ class Journal:
                     if counts:
                         connection.run_many(statements.COUNT_READ, counts)
                     changes = [(sql, rows) for each, sql, rows in kept if each == owner]
-                    if changes:  # in the owner's turn: what is forgotten meanwhile is not kept
-                        turn = {"owner": owner, "empty": EMPTY}
-                        connection.rows(statements.TAKE_TURN, turn)
+                    if changes:  # under the owner's lock: what is forgotten meanwhile is not kept
+                        begun = {"owner": owner, "empty": EMPTY}
+                        connection.rows(statements.BEGIN_WRITE, begun)
                         before = max(self._clock.now_ms() - self._receipt_ms, 0) << 80
                         old = {"owner": owner, "before": before.to_bytes(16, "big")}
                         connection.run(statements.FORGET_OLD_RECEIPTS, old)

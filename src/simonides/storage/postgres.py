@@ -207,7 +207,7 @@ class Postgres:
         return self._transaction(owners, first=first)
 
     def write(self, owner: str) -> AbstractContextManager[_Connection]:
-        """Open a change; `statements.TAKE_TURN` waits for the owner's row."""
+        """Open a change; `statements.BEGIN_WRITE` waits for the owner's row."""
         return self._transaction((owner,), write=owner)
 
     def running(self) -> Lock:

@@ -1,8 +1,8 @@
 """SQLite: one file, one writer at a time, readers beside it; with a key the file is encrypted.
 
-Writers of one process take turns in order of arrival, and those of different owners that wait share
+Writers of one process write in order of arrival, and those of different owners that wait share
 a commit: each runs in a savepoint of one transaction, and the last in line commits for all. Writers
-of several processes take turns on a lock beside the file, because SQLite's own wait starves some.
+of several processes wait for a lock beside the file, because SQLite's own wait starves some.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ class Sqlite:
 
     @contextmanager
     def read(self, *owners: str, snapshot: bool = False) -> Iterator[_Connection]:
-        """Open a read; in memory there is one connection, and a read is a turn."""
+        """Open a read; in memory there is one connection, and a read takes the write lock."""
         self._check_open()
         if self._path is None:
             with self._turn() as connection:
@@ -301,7 +301,7 @@ class Sqlite:
 
     @contextmanager
     def _turn(self) -> Iterator[_Connection]:
-        """Take the writer's turn without a change."""
+        """Take the write lock without a change."""
         writer, waiter = self._writer or self._start(), self._waiter()
         try:
             self._wait(self._line, waiter)
@@ -326,7 +326,7 @@ class Sqlite:
         return self._group
 
     def _finish(self, waiter: Waiter) -> None:
-        """Leave the line; the holder of the turn ends the group, or the next one will.
+        """Leave the queue. Whoever holds the write lock ends the group, or the next writer does.
 
         Critical section: the next in line may give up at any moment. Then it ends the group when it
         leaves, or this one does in `_tidy`, or a member in `_await`, or the next writer in `_join`.
@@ -501,9 +501,7 @@ class Sqlite:
             self._line.leave(waiter)
 
     def before_fork(self) -> None:
-        """Take the turn, and those of all readers: SQLite's locks of a running call would block the
-        child for ever.
-        """
+        """Take the write lock and all connections: a child would wait for ever for those in use."""
         self._at_fork = [(self._line, self._waiter())]
         self._at_fork += [(self._readers, self._waiter()) for _ in range(self._width)]
         held = [line for line, each in self._at_fork if line.holds(each.thread)]

@@ -50,8 +50,8 @@ _SQL = _named()
 
 # -- owners ----------------------------------------------------------------------------------------
 
-TAKE_TURN = _SQL["TAKE_TURN"]
-END_TURN = _SQL["END_TURN"]
+BEGIN_WRITE = _SQL["BEGIN_WRITE"]
+END_WRITE = _SQL["END_WRITE"]
 
 STATE = "SELECT epoch, clock, events, head FROM owners WHERE owner = :owner"
 

@@ -1,14 +1,14 @@
 -- Statements by name, one text for SQLite and PostgreSQL. Braces stand for what statements.py fills
 -- in: {{ROWS}} and {{INDEXED}} select memories of an owner, {{PART}} names columns, {{IDS}} lists ids.
 
--- name: TAKE_TURN
--- Takes the owner's turn (in PostgreSQL: its row's lock) and returns its state.
+-- name: BEGIN_WRITE
+-- Takes the owner's write lock (in PostgreSQL: that of its row) and returns its state.
 INSERT INTO owners (owner, epoch, clock, events, head) VALUES (:owner, 0, 0, 0, :empty)
 ON CONFLICT (owner) DO UPDATE SET epoch = owners.epoch
 RETURNING epoch, clock, events, head,
   EXISTS (SELECT 1 FROM tombstones t WHERE t.owner = :owner)
 
--- name: END_TURN
+-- name: END_WRITE
 UPDATE owners SET epoch = :epoch, clock = :clock, events = :events, head = :head
 WHERE owner = :owner
 

@@ -1,4 +1,4 @@
-"""One owner's turn to write: its clock, its audit chain, and what is staged until the end.
+"""A change of one owner: its clock, its audit chain, and what is staged until the end.
 
 Every change goes through here, and each writes its audit event in the same transaction. An event
 holds a digest of the row that it left and the code of the event before it, so that an edited,
@@ -72,16 +72,16 @@ class Transaction:
         now: Time of the change in milliseconds; never before the owner's last change.
         inserted: Rows that this change inserts, by id.
         ended: Ids of memories that went out of force or were deleted, for the index.
-        revision: Length of the chain when the turn began.
+        revision: Length of the chain when the change began.
         epoch: The owner's epoch; raised by deletion.
         has_tombstones: Whether anything of the owner was forgotten before.
         gone: Rows that this change deletes, if a list is given to take them.
     """
 
     def __init__(self, engine: Engine, connection: Connection, owner: str, actor: str) -> None:
-        """Take the owner's turn; in PostgreSQL this waits for other writers of the owner."""
+        """Take the owner's write lock; in PostgreSQL this waits for other writers of the owner."""
         self.connection, self.owner, self.actor = connection, owner, actor
-        [state] = connection.rows(statements.TAKE_TURN, {"owner": owner, "empty": EMPTY})
+        [state] = connection.rows(statements.BEGIN_WRITE, {"owner": owner, "empty": EMPTY})
         self.epoch, then, self.revision, self._head, has_tombstones = state
         self.has_tombstones = bool(has_tombstones)
         self._epoch_before = self.epoch
@@ -98,25 +98,25 @@ class Transaction:
     # -- reading -----------------------------------------------------------------------------------
 
     def memory(self, id: bytes) -> MemoryRow | None:
-        """Return a memory's row as this turn has left it, or None."""
+        """Return a memory's row as this change has left it, or None."""
         if (row := self.inserted.get(id) or self._changed.get(id)) is not None:
             return row
         return next(iter(by_id(self.connection, self.owner, [id])), None)
 
     def inserted_in_slot(self, subject: str, predicate: str) -> list[MemoryRow]:
-        """Return the rows of a slot that this turn inserts."""
+        """Return the rows of a slot that this change inserts."""
         rows = self.inserted.values()
         return [row for row in rows if (row["subject"], row["predicate"]) == (subject, predicate)]
 
     def latest(self, root: bytes) -> MemoryRow | None:
-        """Return the version in force of a memory as this turn has left it, else its last one."""
+        """Return the version in force of a memory as this change has left it, else its last one."""
         stored = latest_of(self.connection, self.owner, [root])
         rows = [row for row in self.inserted.values() if row["root"] == root]
         rows += [self.known(row["id"]) for row in stored]
         return max(rows, key=lambda row: (row["known_to"] is None, row["version"]), default=None)
 
     def inserted_turn(self, **at: str | int | None) -> MemoryRow | None:
-        """Return the verbatim turn that this turn inserts at a session, position and place."""
+        """Return the turn that this change inserts at a session, position and place."""
         id = self._turns.get(tuple(at.values()))
         return None if id is None else self.inserted.get(id)
 
@@ -128,7 +128,7 @@ class Transaction:
         return max(stored or 0, *staged, 0)
 
     def known(self, id: bytes) -> MemoryRow:
-        """Return the row of a memory whose id was read in this turn.
+        """Return the row of a memory whose id was read in this change.
 
         Raises:
             KeyError: If it is not there, which is a fault of the engine.
@@ -286,7 +286,7 @@ class Transaction:
             self.connection.run_many(statements.KEEP_TOKENS, tokens)
         self.connection.run_many(statements.APPEND, self._events)
         state = {"epoch": self.epoch, "clock": self.now, "events": self.length, "head": self._head}
-        self.connection.run(statements.END_TURN, {"owner": self.owner, **state})
+        self.connection.run(statements.END_WRITE, {"owner": self.owner, **state})
 
 
 def event_of(owner: str, cells: Sequence[Any], data: Mapping[str, Any]) -> Event:
