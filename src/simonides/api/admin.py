@@ -7,6 +7,7 @@ from pathlib import Path
 
 from simonides.api.call import Bound
 from simonides.api.memory import Memory
+from simonides.core.engine import Engine
 from simonides.core.errors import OwnerRequired, StoreError
 from simonides.core.outcome import Outcomes
 from simonides.core.record import Draft
@@ -54,7 +55,7 @@ class Admin(Bound):
 
     def grants(self, *, org: str) -> list[Grant]:
         """Return the grants of an organisation."""
-        return rights.grants(self._engine, org)
+        return self._call(rights.grants, org)
 
     def memory(self, *, user: str | None = None, org: str | None = None) -> Memory:
         """Return the memory of a subject, for an operator; its actions name this administrator.
@@ -80,12 +81,16 @@ class Admin(Bound):
         Raises:
             StoreError: If it cannot be copied, its folder is missing, or the file exists.
         """
-        target = Path(text("path", str(Path(path))))
-        if not target.parent.is_dir():
-            raise StoreError(str(target), "its folder does not exist; make it first")
-        self._engine.db.backup(target)
-        return target
+        return self._call(_backup, path)
 
     def verify_audit(self) -> AuditReport:
         """Check all rows of all owners against their audit chains."""
         return self._call(audit.verify_all)
+
+
+def _backup(engine: Engine, _: Principal, path: str | Path) -> Path:
+    target = Path(text("path", str(Path(path))))
+    if not target.parent.is_dir():
+        raise StoreError(str(target), "its folder does not exist; make it first")
+    engine.db.backup(target)
+    return target

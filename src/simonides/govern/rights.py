@@ -141,10 +141,10 @@ def _held(engine: Engine, who: Principal) -> list[Grant]:
     user = who.home.user
     if user is None or who.home.org is None:
         return []
-    return [grant for grant in grants(engine, who.home.org) if grant.grantee == user]
+    return [grant for grant in grants(engine, who, who.home.org) if grant.grantee == user]
 
 
-def grants(engine: Engine, org: str) -> list[Grant]:
+def grants(engine: Engine, who: Principal, org: str) -> list[Grant]:
     """Return the grants of an organisation, by grantee."""
     owner = Scope(checked_id("org", org)).owner
     with engine.db.read(owner) as connection:
@@ -192,7 +192,7 @@ def grant(engine: Engine, who: Principal, grantee: str, right: str, org: str) ->
             }
             tx.add("grants", row, EventType.GRANTED, f"{right} to {grantee}")
     wanted = (grantee, kind, subject or None)
-    return next(g for g in grants(engine, org) if (g.grantee, g.right, g.subject) == wanted)
+    return next(g for g in grants(engine, who, org) if (g.grantee, g.right, g.subject) == wanted)
 
 
 def revoke(engine: Engine, who: Principal, grantee: str, right: str, org: str) -> bool:
