@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from simonides.api.admin import Admin
-from simonides.api.groups import Audit, Pending, Privacy, Receipts
+from simonides.api.groups import Audit, Maintenance, Pending, Privacy, Receipts
 from simonides.api.memory import Memory
 from simonides.api.session import Session
 from simonides.api.task import Task
 from simonides.api.verbs import GROUPS, VERBS
 
 ROOT = Path(__file__).parents[2]
-FACES = (Memory, Session, Privacy, Pending, Receipts, Audit, Task, Admin)
+FACES = (Memory, Session, Privacy, Pending, Maintenance, Receipts, Audit, Task, Admin)
 OBJECTS = {"Memory.session", "Memory.task", "Memory.tools", "Admin.memory"}
 """Methods that return an object with verbs of its own."""
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from simonides.api import store as blocking
 from simonides.api.admin import Admin
 from simonides.api.call import no_attribute
-from simonides.api.groups import Audit, Pending, Privacy, Receipts
+from simonides.api.groups import Audit, Maintenance, Pending, Privacy, Receipts
 from simonides.api.memory import Memory
 from simonides.api.session import Session
 from simonides.api.store import Store
@@ -30,6 +30,7 @@ from simonides.core.results import (
     Asked,
     AuditReport,
     Buffer,
+    Collection,
     Conversation,
     Digest,
     Explanation,
@@ -238,6 +239,39 @@ class AsyncPending:
             InvalidInput: If ``keep`` is not one of its values.
         """
         return await self._threads.write(self._blocking.resolve, id, keep=keep, reason=reason)
+
+
+class AsyncMaintenance:
+    """What is done with memories as they age."""
+
+    _blocking: Maintenance
+
+    def __init__(self, blocking: Maintenance, threads: Threads) -> None:
+        self._blocking, self._threads = blocking, threads
+
+    def __repr__(self) -> str:
+        return f"<Async{repr(self._blocking)[1:]}"
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+        __getattr__ = no_attribute
+
+    async def gc(self, *, dry_run: bool = False, accept_clock: bool = False) -> Collection:
+        """Collect what has ended: expired memories, old versions, inferences that decayed.
+
+        The worker does it once a day for each user. What the user stated, pins and what stands in
+        every prompt outlive a soft expiry.
+
+        Args:
+            dry_run: Only count what would be collected.
+            accept_clock: Collect at once, although nothing happened for 30 days and the clock may
+                be wrong; else that waits for a day.
+
+        Raises:
+            StoreError: If the store could not.
+        """
+        return await self._threads.write(
+            self._blocking.gc, dry_run=dry_run, accept_clock=accept_clock
+        )
 
 
 class AsyncReceipts:
@@ -949,6 +983,11 @@ class AsyncMemory:
     def pending(self) -> AsyncPending:
         """What waits for a person's decision."""
         return AsyncPending(self._blocking.pending, self._threads)
+
+    @property
+    def maintenance(self) -> AsyncMaintenance:
+        """What is done with memories as they age."""
+        return AsyncMaintenance(self._blocking.maintenance, self._threads)
 
     @property
     def receipts(self) -> AsyncReceipts:

@@ -13,6 +13,7 @@ from simonides.core.outcome import Event, Outcome
 from simonides.core.record import FULL_ID
 from simonides.core.results import (
     AuditReport,
+    Collection,
     Digest,
     Page,
     Receipt,
@@ -21,6 +22,7 @@ from simonides.core.results import (
     Waiting,
 )
 from simonides.govern import audit
+from simonides.life import gc
 from simonides.prompt import receipts
 
 
@@ -173,6 +175,26 @@ class Pending(Bound):
             InvalidInput: If ``keep`` is not one of its values.
         """
         return self._call(review.resolve, id, keep, reason)
+
+
+class Maintenance(Bound):
+    """What is done with memories as they age."""
+
+    def gc(self, *, dry_run: bool = False, accept_clock: bool = False) -> Collection:
+        """Collect what has ended: expired memories, old versions, inferences that decayed.
+
+        The worker does it once a day for each user. What the user stated, pins and what stands in
+        every prompt outlive a soft expiry.
+
+        Args:
+            dry_run: Only count what would be collected.
+            accept_clock: Collect at once, although nothing happened for 30 days and the clock may
+                be wrong; else that waits for a day.
+
+        Raises:
+            StoreError: If the store could not.
+        """
+        return self._call(gc.collect, dry_run=dry_run, accept_clock=accept_clock)
 
 
 class Receipts(Bound):

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from simonides.api.call import Bound
-from simonides.api.groups import Audit, Pending, Privacy, Receipts
+from simonides.api.groups import Audit, Maintenance, Pending, Privacy, Receipts
 from simonides.api.task import Task
 from simonides.api.tools import Tools
 from simonides.change import correct, forget, undo
@@ -496,6 +496,11 @@ class Memory(Bound):
     def pending(self) -> Pending:
         """What waits for a person's decision."""
         return Pending(self._engine, self._who)
+
+    @property
+    def maintenance(self) -> Maintenance:
+        """What is done with memories as they age."""
+        return Maintenance(self._engine, self._who)
 
     @property
     def receipts(self) -> Receipts:

@@ -119,25 +119,31 @@ def forget_rows(tx: Transaction, rows: list[MemoryRow], done: set[bytes]) -> lis
         return []
     done |= {row["id"] for row in rows}
     bury(tx, rows)
-    events = [_deleted(tx, row["id"]) for row in rows]
+    events = [delete_version(tx, row["id"], "on_request", EventType.FORGOTTEN) for row in rows]
     root = rows[0]["root"]
     events += _forget_derived(tx, tx.owner, root, {id_text(row["id"]) for row in rows}, done)
     tx.connection.run(statements.FORGET_ENDINGS, {"owner": tx.owner, "root": root})
     said = {row["hash"] for row in rows}
     pending.forget(tx, lambda text: content_hash(text) in said)
     if tx.latest(root) is None:
-        pending.settle(tx, root)
-        tx.connection.run(statements.FORGET_ECHOES, {"owner": tx.owner, "memory": root})
-        tx.connection.run(statements.FORGET_READS, {"owner": tx.owner, "memory": root})
-        tx.connection.run(statements.FORGET_DERIVED, {"owner": tx.owner, "id": root})
+        leave_no_trace(tx, root)
     return events
 
 
-def _deleted(tx: Transaction, id: bytes) -> Event:
+def delete_version(tx: Transaction, id: bytes, reason: str, type: EventType) -> Event:
     """Delete a version, and the receipts that name it."""
     shows = {"owner": tx.owner, "shows": f"%{id.hex()}%"}
     tx.connection.run(statements.FORGET_RECEIPTS, shows)
-    return tx.delete(id, "on_request")
+    return tx.delete(id, reason, type)
+
+
+def leave_no_trace(tx: Transaction, root: bytes) -> None:
+    """Delete what other tables hold of a memory whose versions are gone."""
+    pending.settle(tx, root)
+    tx.connection.run(statements.FORGET_ENDINGS, {"owner": tx.owner, "root": root})
+    tx.connection.run(statements.FORGET_ECHOES, {"owner": tx.owner, "memory": root})
+    tx.connection.run(statements.FORGET_READS, {"owner": tx.owner, "memory": root})
+    tx.connection.run(statements.FORGET_DERIVED, {"owner": tx.owner, "id": root})
 
 
 def _forget_derived(
@@ -298,7 +304,7 @@ def redact(write: OwnerWrite, redaction: Redaction, done: set[bytes]) -> bool:
         bury(tx, [{**row, "content": clause, "key": None}])
     changed = changed_version(tx, row, **cells)
     for each in versions(tx.connection, tx.owner, row["root"]):  # an edit leaves older ones
-        _deleted(tx, each["id"])
+        delete_version(tx, each["id"], "on_request", EventType.FORGOTTEN)
     enter(write, changed, EventType.REDACTED)
     tx.connection.run(statements.FORGET_ENDINGS, {"owner": tx.owner, "root": row["root"]})
     note(write, changed)

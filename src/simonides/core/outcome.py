@@ -38,6 +38,7 @@ class EventType(StrEnum):
     ASKED = "asked"
     REVIEWED = "reviewed"
     EXPIRED = "expired"
+    COLLECTED = "collected"
     EMBEDDED = "embedded"
     TASK = "task"
     GRANTED = "granted"

@@ -324,6 +324,27 @@ class AddReport(Value):
     __str__ = __repr__
 
 
+class Collection(Value):
+    """What a collection took, or would take.
+
+    Attributes:
+        dry_run: Whether it only counted.
+        hard_expired: Memories that were deleted at the end of their lifetime.
+        soft_expired: Memories that were due for review and that nobody read for 30 days.
+        superseded_old: Versions that were out of force for 90 days.
+        stale_marked: Inferences whose confidence has decayed under .3, and that nobody confirmed.
+        waits_until: When it will be done, as nothing happened for so long that the clock may be
+            wrong; None if it was done.
+    """
+
+    dry_run: bool = False
+    hard_expired: int = 0
+    soft_expired: int = 0
+    superseded_old: int = 0
+    stale_marked: int = 0
+    waits_until: datetime | None = None
+
+
 class DigestItem(Value):
     """One line of a digest.
 

@@ -16,11 +16,13 @@ from typing import Any, NamedTuple
 from simonides.change.review import drop_late
 from simonides.core.clock import FOREVER, MINUTE_MS
 from simonides.core.engine import Engine
+from simonides.life import gc
 from simonides.life.embedding import embed_owner
 from simonides.sessions.end import end_idle, read_idle
 from simonides.sessions.second_look import look_again
 from simonides.storage import statements
 from simonides.write import pending
+from simonides.write.owner_write import GC
 
 Job = Callable[[Engine, str, Any], object]
 """A job: a function of the store, an owner, and an argument. It may be run twice."""
@@ -29,6 +31,7 @@ JOBS: Mapping[str, Job] = {
     "end": end_idle,
     "read": read_idle,
     pending.EXPIRE: lambda engine, owner, _: drop_late(engine, owner, "expiry"),
+    GC: gc.run,
     "embed": lambda engine, owner, _: embed_owner(engine, owner),
     "look": lambda engine, _, held: look_again(engine, *held),
 }

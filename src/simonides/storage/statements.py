@@ -231,6 +231,16 @@ FORGET_READS = "DELETE FROM reads WHERE owner = :owner AND memory = :memory"
 # How often memories were read, and when last.
 reads_of = _of_ids(_SQL["READS_OF"])
 
+# -- what is collected -----------------------------------------------------------------------------
+
+HARD_EXPIRED = _SQL["HARD_EXPIRED"]
+SOFT_EXPIRED = _SQL["SOFT_EXPIRED"]
+OUT_OF_FORCE = _SQL["OUT_OF_FORCE"]
+DOUBTFUL = _SQL["DOUBTFUL"]
+FORGET_OLD_ECHOES = "DELETE FROM echoes WHERE owner = :owner AND at < :echoes"
+FORGET_OLD_KEYS = "DELETE FROM idempotency WHERE owner = :owner AND at < :keys"
+FORGET_OLD_READS = "DELETE FROM reads WHERE owner = :owner AND day < :day"
+
 DERIVED = _SQL["DERIVED"]
 DERIVE = _SQL["DERIVE"]
 FORGET_DERIVED = "DELETE FROM derived WHERE owner = :owner AND (parent = :id OR child = :id)"

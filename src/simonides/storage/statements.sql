@@ -236,3 +236,30 @@ ORDER BY CASE WHEN known_to IS NULL THEN 0 ELSE 1 END, version DESC LIMIT 1
 -- name: SLOT
 {ROWS} AND subject = :subject AND predicate = :predicate AND known_to IS NULL
 ORDER BY id
+
+-- name: HARD_EXPIRED
+SELECT id FROM memories
+WHERE owner = :owner AND id > :after AND known_to IS NULL AND hard_expires_at <= :now
+ORDER BY id LIMIT :limit
+
+-- name: SOFT_EXPIRED
+-- What nobody has read or said since a moment.
+SELECT id, source, category, pinned FROM memories m
+WHERE m.owner = :owner AND m.id > :after AND m.known_to IS NULL AND m.soft_expires_at <= :now
+  AND m.updated_at <= :since
+  AND NOT EXISTS (
+    SELECT 1 FROM reads r WHERE r.owner = :owner AND r.memory = m.root AND r.last > :since)
+ORDER BY m.id LIMIT :limit
+
+-- name: OUT_OF_FORCE
+SELECT id FROM memories
+WHERE owner = :owner AND id > :after AND known_to <= :before
+ORDER BY id LIMIT :limit
+
+-- name: DOUBTFUL
+-- Inferences that have lost so much confidence by now.
+SELECT id FROM memories
+WHERE owner = :owner AND id > :after AND known_to IS NULL AND status = 'active'
+  AND trust = 'agent' AND verified_at IS NULL AND created_at <= :before
+  AND confidence - (:now - created_at) * :decay < :least
+ORDER BY id LIMIT :limit

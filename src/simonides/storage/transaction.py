@@ -190,7 +190,7 @@ class Transaction:
         self.ended.append(row["id"])
         return self.note_memory(row, type, reason)
 
-    def delete(self, id: bytes, reason: str = "") -> Event:
+    def delete(self, id: bytes, reason: str = "", type: EventType = EventType.FORGOTTEN) -> Event:
         """Delete one version with its vectors; its events stay, with digests nobody can read."""
         if self.gone is not None and (row := self.memory(id)) is not None:
             tokens = self.connection.one(statements.TOKENS_OF, {"owner": self.owner, "id": id})
@@ -200,7 +200,7 @@ class Transaction:
         self.inserted.pop(id, None)
         self._changed.pop(id, None)
         self.ended.append(id)
-        return self.remove("memories", id, EventType.FORGOTTEN, reason)
+        return self.remove("memories", id, type, reason)
 
     def _keep(self, row: MemoryRow) -> None:
         staged = self.inserted if row["id"] in self.inserted else self._changed

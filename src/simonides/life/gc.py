@@ -1,0 +1,191 @@
+"""Collects what has ended: expired memories, old versions, what nobody needs or believes any more.
+
+A collection deletes the bytes of what it takes, and writes an event for each row. It works in
+slices, so that other writers wait for milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from simonides.change.forget import delete_version, leave_no_trace
+from simonides.core.clock import DAY_MS, to_datetime
+from simonides.core.engine import Engine
+from simonides.core.outcome import EventType
+from simonides.core.policy import Policy, Rank
+from simonides.core.record import DECAY_A_DAY, Source, Status
+from simonides.core.results import Collection
+from simonides.core.scope import Principal, scope_of
+from simonides.recall.lookup import versions
+from simonides.storage import statements
+from simonides.storage.rows import MemoryRow
+from simonides.write import pending
+from simonides.write.owner_write import GC, OwnerWrite, owner_write
+from simonides.write.versions import index_row
+
+UNREAD_MS, SUPERSEDED_MS, DOUBTFUL_MS = 30 * DAY_MS, 90 * DAY_MS, 60 * DAY_MS
+"""How long a softly expired memory is unread, a version out of force, and an inference doubtful
+before it is collected."""
+
+DOUBTFUL_BELOW = 0.3
+"""Confidence under which an inference that nobody confirmed is doubtful."""
+
+QUIET_MS = 30 * DAY_MS
+"""Time without an event after which the clock may be wrong: a collection then waits for a day."""
+
+ECHO_MS, KEY_MS, READ_MS = 30 * DAY_MS, 90 * DAY_MS, 90 * DAY_MS
+"""How long echoes, idempotency keys and counts of reads are kept. Set by judgement."""
+
+SLICE = 64
+"""Rows of one transaction."""
+
+ACCEPTED = "accepted"
+"""Argument of the job that collects although the clock may be wrong."""
+
+_TAKEN = frozenset({Source.USER_STATED, Source.USER_CORRECTION, Source.IN_SESSION_CORRECTION})
+
+
+class _Step(NamedTuple):
+    """One kind of what is collected: its statement, and what becomes of a row of it."""
+
+    name: str
+    sql: str
+    params: Mapping[str, Any]
+    does: Callable[[OwnerWrite, MemoryRow], None]
+
+
+def collect(
+    engine: Engine, who: Principal, *, dry_run: bool = False, accept_clock: bool = False
+) -> Collection:
+    """Collect what has ended of the principal's own memories.
+
+    Args:
+        engine: The store.
+        who: The principal.
+        dry_run: Only count.
+        accept_clock: Whether a time long after the last event is taken for right.
+    """
+    engine.journal.flush()
+    now, job = engine.clock.now_ms(), {"owner": who.owner, "job": f"{GC} {ACCEPTED}"}
+    with engine.db.read(who.owner) as connection:
+        state = connection.one(statements.STATE, {"owner": who.owner})
+        waits = connection.one(statements.DUE_AT, job)
+    if state is None:
+        return Collection(dry_run=dry_run)
+    if now - state[1] > QUIET_MS and not accept_clock:
+        at = waits[0] if waits else now + DAY_MS
+        if not waits and not dry_run:
+            _set_due(engine, at, **job)
+        return Collection(dry_run=dry_run, waits_until=to_datetime(at))
+    policy, counts = engine.policies.for_org(who.home.org, who.agent), Counter[str]()
+    for step in _steps(now):
+        for ids in _slices(engine, who.owner, step, policy):
+            counts[step.name] += len(ids)
+            if not dry_run:
+                _take(engine, who, step, ids)
+    if not dry_run:
+        _forget_old(engine, who.owner, now)
+        engine.db.checkpoint()
+    return Collection.model_validate({"dry_run": dry_run, **counts})
+
+
+def run(engine: Engine, owner: str, argument: str) -> None:
+    """Collect an owner's memories, and again a day later; the worker calls it."""
+    who = Principal(scope_of(owner, None), actor="collection")
+    collect(engine, who, accept_clock=argument == ACCEPTED)
+    if argument != ACCEPTED:
+        _set_due(engine, engine.clock.now_ms() + DAY_MS, owner, GC)
+
+
+def _set_due(engine: Engine, at: int, owner: str, job: str) -> None:
+    with engine.db.write(owner) as connection:
+        connection.run(statements.SET_DUE, {"owner": owner, "at": at, "job": job})
+
+
+def _steps(now: int) -> list[_Step]:
+    return [
+        _Step("hard_expired", statements.HARD_EXPIRED, {"now": now}, _expired),
+        _Step(
+            "soft_expired",
+            statements.SOFT_EXPIRED,
+            {"now": now, "since": now - UNREAD_MS},
+            _evicted,
+        ),
+        _Step("superseded_old", statements.OUT_OF_FORCE, {"before": now - SUPERSEDED_MS}, _purged),
+        _Step(
+            "stale_marked",
+            statements.DOUBTFUL,
+            {
+                "now": now,
+                "before": now - DOUBTFUL_MS,
+                "least": DOUBTFUL_BELOW,
+                "decay": DECAY_A_DAY / DAY_MS,
+            },
+            _marked,
+        ),
+    ]
+
+
+def _slices(engine: Engine, owner: str, step: _Step, policy: Policy) -> Iterator[list[bytes]]:
+    """Yield the ids of what a step takes."""
+    after = b""
+    while True:
+        params = {**step.params, "owner": owner, "after": after, "limit": SLICE}
+        with engine.db.read(owner) as connection:
+            rows = connection.rows(step.sql, params)
+        taken = [row[0] for row in rows if step.does is not _evicted or not _is_spared(row, policy)]
+        if taken:
+            yield taken
+        if len(rows) < SLICE:
+            return
+        after = rows[-1][0]
+
+
+def _is_spared(row: tuple[Any, ...], policy: Policy) -> bool:
+    """Whether soft expiry alone takes nothing: the user stated it, pinned it, or it stands."""
+    _, source, category, pinned = row
+    return bool(pinned) or source in _TAKEN or policy.rank(category) is not Rank.NONE
+
+
+def _take(engine: Engine, who: Principal, step: _Step, ids: list[bytes]) -> None:
+    with owner_write(engine, who.owner, who.name) as write:
+        for id in ids:
+            row = write.tx.memory(id)
+            if row is not None:  # it may be forgotten since
+                step.does(write, row)
+
+
+def _expired(write: OwnerWrite, row: MemoryRow) -> None:
+    hard = row["hard_expires_at"]
+    if row["known_to"] is not None or hard is None or hard > write.tx.now:
+        return  # renewed since
+    for each in versions(write.tx.connection, write.tx.owner, row["root"]):
+        delete_version(write.tx, each["id"], "expired", EventType.COLLECTED)
+    leave_no_trace(write.tx, row["root"])
+
+
+def _evicted(write: OwnerWrite, row: MemoryRow) -> None:
+    if row["known_to"] is None:
+        write.tx.end(row, "evicted", EventType.EVICTED, "soft_expired")
+
+
+def _purged(write: OwnerWrite, row: MemoryRow) -> None:
+    delete_version(write.tx, row["id"], "superseded_old", EventType.COLLECTED)
+    if write.tx.latest(row["root"]) is None:
+        leave_no_trace(write.tx, row["root"])
+
+
+def _marked(write: OwnerWrite, row: MemoryRow) -> None:
+    if row["known_to"] is None and row["status"] == Status.ACTIVE:
+        pending.mark(write.tx, row, Status.STALE)
+        index_row(write.index, write.tx.known(row["id"]))
+
+
+def _forget_old(engine: Engine, owner: str, now: int) -> None:
+    old = {"echoes": now - ECHO_MS, "keys": now - KEY_MS, "day": (now - READ_MS) // DAY_MS}
+    with engine.db.write(owner) as connection:
+        for sql in (statements.FORGET_OLD_ECHOES, statements.FORGET_OLD_KEYS):
+            connection.run(sql, {"owner": owner, **old})
+        connection.run(statements.FORGET_OLD_READS, {"owner": owner, **old})
