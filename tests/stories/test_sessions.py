@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 
 import simonides
+from simonides.conversations import parts
 from simonides.life.jobs import JOBS
 from simonides.sessions import end as ends
 from simonides.testing import ManualClock
-from simonides.write import parts
 
 TALK = [
     {"role": "user", "content": "Never deploy on Fridays. We decided to fly to Lisbon on 12 May."},
