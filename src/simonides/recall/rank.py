@@ -8,10 +8,8 @@ is its relevance.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import partial
-from importlib.resources import files
 from itertools import compress
 from typing import NamedTuple
 
@@ -28,14 +26,14 @@ from simonides.recall.relevance import bearing, logistic, measure, odds
 from simonides.recall.signals import bm25, gather, match, name_terms, wish
 from simonides.recall.view import View
 from simonides.storage.database import Connection
+from simonides.text.words import read_toml
 
 Weights = Mapping[Form, Mapping[str, float]]
 
 
 def _weights(stage: str) -> Weights:
     """Return the weights of a stage by the form of a query, as log-odds per unit of evidence."""
-    text = (files("simonides.recall") / "weights.toml").read_text("utf-8")
-    of = tomllib.loads(text)[stage]
+    of = read_toml("recall", "weights.toml")[stage]
     return {form: of["message" if form is Form.MESSAGE else "question"] for form in Form}
 
 
@@ -111,11 +109,11 @@ class Ranking:
         view: View,
         query: Query,
         visible: Bools,
+        connection: Connection,
+        settings: Settings,
+        rules: RecallRules,
         *,
         now: int,
-        settings: Settings,
-        connection: Connection,
-        rules: RecallRules,
         bias: bool = False,
         floor: float = 0.0,
     ) -> None:
@@ -125,10 +123,10 @@ class Ranking:
             view: The rows; its locks are held.
             query: What is asked.
             visible: Which rows may be returned.
-            now: Time of the read in milliseconds.
-            settings: Name the mode of fusion.
             connection: Reads the token vectors of rows.
+            settings: Name the mode of fusion.
             rules: The keys of preferences and their bonus, and the weights of the composite.
+            now: Time of the read in milliseconds.
             bias: Whether preferences have their bonus.
             floor: Minimum relevance; pinned rows and those with the bonus are exempt.
         """
