@@ -125,13 +125,10 @@ class _Reader:
     def read(self, *, goes_on: bool, is_ordered: bool) -> Understood:
         if self._has("unsay", self.body):
             return Understood(Request.UNSAY, "")
-        reading = self._wish(goes_on=goes_on, is_ordered=is_ordered)
-        return NOTHING if reading is not NOTHING and self._is_not_meant() else reading
-
-    def _is_not_meant(self) -> bool:
-        """Whether the clause is a question, fiction or somebody else's words."""
         is_question = _QUESTION.search(self.text) and not self._is("asks", self.text)
-        return bool(is_question) or self._has("says", self.text)
+        if is_question or self._has("says", self.text):  # or fiction, or somebody else's words
+            return NOTHING
+        return self._wish(goes_on=goes_on, is_ordered=is_ordered)
 
     def _wish(self, *, goes_on: bool, is_ordered: bool) -> Understood:
         for kind in _PRIVACY:
@@ -205,13 +202,11 @@ class _Reader:
             return not self._is("keeps", text)
         if not is_rule and self._is("myself", body):
             return False
-        language = self.language
-        found = language.find("unguarded", text, self.words)
+        found = self.language.find("unguarded", text, self.words)
         if found and self._is("risky", text):
             return not self._negated(text, found)
-        if not self._has("guards", text):
-            return False
-        return len(language.setting("off").findall(text)) % 2 == 1
+        offs = len(self.language.setting("off").findall(text))
+        return offs % 2 == 1 and self._has("guards", text)
 
     def _negated(self, text: str, found: re.Match[str]) -> bool:
         """Whether the rest of the text has an odd number of negations."""

@@ -20,7 +20,6 @@ MOST_BETWEEN = 40
 
 _FRAGMENT = re.compile(r"\W*(?:[\w-]+ ){0,2}", re.IGNORECASE)
 _EATEN = frozenset("eat drink tolerate digest swallow near around stomach any aged avoid".split())
-_KATAKANA = frozenset(map(chr, range(0x30A1, 0x30FD)))
 
 
 def is_danger(clause: str, before: Sense | None = None) -> bool:
@@ -34,11 +33,8 @@ def is_danger(clause: str, before: Sense | None = None) -> bool:
     text = plain(clause)
     by_doctor = sense.mood is Mood.REPORTED and shape("clinician").search(text)
     is_real = sense.mood is Mood.STATEMENT or by_doctor
-    if (
-        (sense.is_past and not shape("holds").search(text))
-        or shape("over").search(text)
-        or _is_of_others(sense, text, before)
-    ):
+    is_over = (sense.is_past and not shape("holds").search(text)) or shape("over").search(text)
+    if is_over or _is_of_others(sense, text, before):
         return False
     binds = _takes(text) or _is_forbidden(text)
     if is_real and (_has_condition(sense, text) or (binds and _is_own(sense, text))):
@@ -97,9 +93,8 @@ def _is_household(sense: Sense, near: str, text: str) -> bool:
     is_kin = sense.subject is Subject.RELATED and class_in("kin", sense.who, text)
     is_own = sense.subject is Subject.USER or bool(is_kin)
     if tongue(text) in ("chinese", "japanese"):
-        is_dropped = (
-            sense.subject is Subject.THING and "は" not in near and "ア" <= near[-1:] <= "ン"
-        )
+        is_dropped = sense.subject is Subject.THING and "は" not in near
+        is_dropped &= "ア" <= near[-1:] <= "ン"
         return is_own or is_dropped or class_in("kin", near, text) is not None
     if other := shape("who").search(near):
         return _of_kin(near[: other.start()].rstrip(), text, is_last=True)
@@ -125,27 +120,22 @@ def _of_kin(part: str, text: str, *, is_last: bool = False) -> bool:
 
 def _takes(text: str) -> bool:
     """Whether somebody takes a medicine."""
-    for found in class_of("medicine", text):
-        front, rest = text[: found.start()], text[found.end() :]
-        takes = class_in("takes", front[-MOST_BETWEEN:], text) or (class_at("medicine", text))
-        if takes and not _is_denied(front, rest):
-            return True
-    return False
+    around = ((text[: each.start()], text[each.end() :]) for each in class_of("medicine", text))
+    return any(
+        (class_in("takes", front[-MOST_BETWEEN:], text) or class_at("medicine", text))
+        and not _is_denied(front, rest)
+        for front, rest in around
+    )
 
 
 def _is_forbidden(text: str) -> bool:
     """Whether somebody must not eat or drink something."""
     found = class_in("forbidden", text)
-    if found is None:
-        return False
+    if found is None or tongue(text) not in ("english", ""):
+        return found is not None
     rest = text[found.end() :]
-    if tongue(text) in ("english", ""):
-        return (
-            found[0].split()[-1] in _EATEN
-            and bool(rest.strip(" .!"))
-            and not shape("meal").match(rest)
-        )
-    return True
+    eats = found[0].split()[-1] in _EATEN and rest.strip(" .!")
+    return bool(eats) and not shape("meal").match(rest)
 
 
 def _reacts(sense: Sense, text: str) -> bool:

@@ -138,9 +138,8 @@ def _read(given: object, at: str, called: dict[str, str]) -> Iterator[Message]:
     joint = "" if role == "assistant" else "\n"
     is_empty = not pieces and fields.get("content") is None
     # Each result is a message; other parts that follow each other are one.
-    runs = [list(run) for _, run in groupby(enumerate(pieces), lambda n: n[1].is_result and n)] or [
-        [(0, _Piece(""))]
-    ]
+    numbered = enumerate(pieces or [_Piece("")])
+    runs = (list(run) for _, run in groupby(numbered, lambda each: each[1].is_result and each))
     for place, run in enumerate(runs):
         first = run[0][1]
         text = joint.join(piece.text for _, piece in run if piece.text)

@@ -88,9 +88,15 @@ MOST_BEFORE_DOUBT = 30
 MOST_TELLING_WORDS = 8
 """A longer sentence that somebody wrote says itself what. Set by judgement."""
 
+MOST_ORDERING_WORDS = 12
+"""A longer sentence with "never" or "always" in it orders nothing. Set by judgement."""
+
+_ORDERS = ("manner_verb", "address", "order_verb", "remove", "take_out")
+"""Classes of verbs that order where they open a sentence."""
+
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _MARKS = re.compile(r"^(?:[\W_](?<![“„«¿¡'\"]))+")
-_IS_BARE = r"^(?:please|pls|plz)\b"
+_BARE = re.compile(r"(?:please|pls|plz)\b", re.IGNORECASE)
 _QUESTION_END = re.compile(r"[?？]['\")\s]*$|[吗呢か]。?$|\bdo u\b|isn'?t it\W*$", re.IGNORECASE)
 _NAME = re.compile(r"((?:[A-ZА-ЯЁ][\w'-]*\s)*[A-ZА-ЯЁ][\w'-]+)\s+(?=[a-zа-яё])")
 
@@ -114,9 +120,9 @@ def _senses(paragraph: str, mood: Mood | None) -> list[Sense]:
         if mood is None and sense.mood is not Mood.COMMAND and _opens_story(said):
             mood = Mood.UNREAL
         if shape("afterwards").search(said):
-            found = [_with_mood(each, Mood.REPORTED) for each in found]
-            sense = _with_mood(sense, Mood.REPORTED)
-        found.append(sense if mood is None else _with_mood(sense, mood))
+            found = [replace(each, mood=Mood.REPORTED) for each in found]
+            sense = replace(sense, mood=Mood.REPORTED)
+        found.append(sense if mood is None else replace(sense, mood=mood))
         if mood is None and _tells_of_message(said, sense.subject):
             mood = Mood.REPORTED
     return found
@@ -134,10 +140,6 @@ def meant(sense: Sense) -> list[str]:
 def own_clauses(text: str) -> list[str]:
     """Return the clauses of a text that its speaker states or orders; no questions, no stories."""
     return [part for sense in senses(text) for part in meant(sense)]
-
-
-def _with_mood(sense: Sense, mood: Mood) -> Sense:
-    return replace(sense, mood=mood)
 
 
 def _tells_of_message(text: str, subject: Subject) -> bool:
@@ -186,19 +188,16 @@ def _is_reported(text: str, subject: Subject, *, command: bool) -> bool:
     if command or subject in (Subject.USER, Subject.ASSISTANT):
         return False
     said = class_in("quote_verb", text)
-    if said is None or shape("speaker").search(text[: said.start()]):
-        return False
-    return shape("what_is_said").search(text) is not None
+    is_speaker = said is None or shape("speaker").search(text[: said.start()])
+    return not is_speaker and shape("what_is_said").search(text) is not None
 
 
 def _opens_story(text: str) -> bool:
     """Whether a sentence supposes or tells a story that those after it go on with."""
     if class_in("supposition", text) and not _is_request(text):
         return True
-    tells = class_in("fiction", text)
-    return bool(
-        tells and (shape("of_a_story").search(text) or tongue(text) in ("chinese", "japanese"))
-    )
+    is_story = shape("of_a_story").search(text) or tongue(text) in ("chinese", "japanese")
+    return bool(is_story) and class_in("fiction", text) is not None
 
 
 def opened(text: str) -> str:
@@ -241,11 +240,8 @@ def _is_request(text: str) -> bool:
     rest = shape("condition").sub("", opened(text))
     if class_in("please", text) and tongue(text) not in ("english", ""):
         return True
-    return bool(
-        class_at("please", rest)
-        or re.match(_IS_BARE, text, re.IGNORECASE)
-        or shape("at_the_end").search(rest)
-    )
+    asks = class_at("please", rest) or _BARE.match(text) or shape("at_the_end").search(rest)
+    return asks is not None
 
 
 @lru_cache(512)
@@ -257,9 +253,7 @@ def _is_order(text: str) -> bool:
         rest = shape("before_order").sub("", rest)
     if found := shape("order").match(rest):
         return bool(found[1]) or not class_at("participle", found[2])
-    if any(
-        class_at(n, rest) for n in ("manner_verb", "address", "order_verb", "remove", "take_out")
-    ):
+    if any(class_at(name, rest) for name in _ORDERS):
         return not re.match(r"\w+ (?:is|was|are|were)\b", rest)
     if shape("order_of_han").search(rest):
         return True
@@ -269,8 +263,5 @@ def _is_order(text: str) -> bool:
         return shape("insists").search(rest) is not None and not rest.endswith("?")
     lasts = class_in("never", rest) or class_in("always", rest)
     begins = any(class_at(name, rest) for name in ("i", "my", "them"))
-    return bool(
-        lasts
-        and len(rest.split()) <= 12
-        and not (begins or shape("article").match(rest) or shape("self").search(rest))
-    )
+    states = begins or shape("article").match(rest) or shape("self").search(rest)
+    return bool(lasts) and len(rest.split()) <= MOST_ORDERING_WORDS and not states

@@ -10,16 +10,15 @@ The patterns of frames, in ten languages, are in `segments.toml`.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from functools import lru_cache
-from importlib.resources import files
 from itertools import cycle, groupby, islice, pairwise
 from typing import NamedTuple
 
 from simonides.capture.wordings import class_at, class_in, class_of, plain, shape
 from simonides.text.patterns import spans
+from simonides.text.words import read_toml
 
 MAX_FRAMES = 100
 """Maximum frames of one kind in a message; what follows them is foreign too. Chosen: it bounds the
@@ -108,7 +107,7 @@ def fragments_of(text: str, me: str | None = None) -> list[Fragment]:
         text: The message.
         me: The user's name; what stands under this name is the user's.
     """
-    blocks = list(_joined(sorted(_framed(text))))
+    blocks = _joined(_framed(text))
     first = min([MAX_OPENING_CHARS, *(start for start, _ in blocks)])
     opening = plain(_UNSEEN.sub("", text[:first]))
     if _is_foreign(opening, me) or _NOTICE.match(text):
@@ -208,18 +207,15 @@ def _is_subject(label: str, lead: Whose) -> bool:
     return lead is Whose.UNSURE and any(word[:1].islower() for word in label.split())
 
 
-def _joined(found: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Join spans that overlap or touch."""
-    last: tuple[int, int] | None = None
-    for start, stop in found:
-        if last is not None and start <= last[1]:
-            last = (last[0], max(last[1], stop))
-            continue
-        if last is not None:
-            yield last
-        last = (start, stop)
-    if last is not None:
-        yield last
+def _joined(found: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans by place; those that overlap or touch are one."""
+    joined: list[tuple[int, int]] = []
+    for start, stop in sorted(found):
+        if joined and start <= joined[-1][1]:
+            start, end = joined.pop()
+            stop = max(stop, end)
+        joined.append((start, stop))
+    return joined
 
 
 def _merged(parts: Iterable[Fragment]) -> list[Fragment]:
@@ -271,11 +267,12 @@ def _framed(text: str) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=1)
 def _patterns() -> list[tuple[str, str]]:
-    tables = tomllib.loads(files("simonides.capture").joinpath("segments.toml").read_text("utf-8"))
-    words = {name: word.replace("\n", "") for name, word in tables.pop("words").items()}
+    tables = read_toml("capture", "segments.toml")
+    words = {name: word.replace("\n", "") for name, word in tables["words"].items()}
     return [
         (until, f"(?im){_filled(pattern, words)}")
         for until, patterns in tables.items()
+        if until != "words"
         for pattern in patterns.values()
     ]
 

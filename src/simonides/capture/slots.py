@@ -29,22 +29,18 @@ def slots_of(clause: str) -> list[Slot]:
     """
     clause, text, words = heard(clause)
     rules, wished = load("languages/slots.toml"), wishes(clause)
-    if not wished and words.isdisjoint(rules.words) and not any(spoken(text, words)):
+    voices = list(spoken(text, words))
+    if not (wished or voices) and words.isdisjoint(rules.words):
         return []
-    if wished and any(each.passes(text, words, is_order=True) for each in spoken(text, words)):
+    if wished and any(each.passes(text, words, is_order=True) for each in voices):
         return []
     if text.endswith(("?", "？")) or rules.matches("joke", text) or is_for_now(clause):
         return []
     slots: dict[str, str] = {}
-    for key, value in (
-        *_stated(rules, clause, text, words),
-        *_called(clause, text, words),
-        *wished.items(),
-    ):
+    stated = [*_stated(rules, clause, text, words), *_called(clause, text, words)]
+    for key, value in (*stated, *wished.items()):
         slots.setdefault(key, value.strip(" .,;!\"'"))
-    return [
-        Slot(key, value) for key, value in slots.items() if value and value not in listed("links")
-    ]
+    return [Slot(*each) for each in slots.items() if each[1] and each[1] not in listed("links")]
 
 
 def manner_of(rule: str) -> list[Slot]:
@@ -59,9 +55,8 @@ def fact_fields(clause: str, key: str, value: str) -> dict[str, Any]:
         binds = not value.startswith("eat") if key == "diet" else key in DANGERS
         triple = ("user", SEVERAL[key], value)
         rank = {"category": "danger", "importance": "critical"} if binds else {}
-        return {
-            "content": clause, "triple": triple, "tags": (key,), "category": "entity_fact", **rank
-        }  # fmt: skip
+        fact = {"content": clause, "triple": triple, "tags": (key,), "category": "entity_fact"}
+        return fact | rank
     category = category_of_key(key) or "entity_fact"
     return {"content": value, "key": key, "category": category, "quote": clause}
 
@@ -72,9 +67,8 @@ def is_for_now(clause: str) -> bool:
     text = rules.setting("begins").sub("", whole)
     if text != whole:
         words = words_of(text)
-    return rules.matches("for_now", text) or any(
-        each.passes(text, words) for each in spoken(text, words)
-    )
+    passes = any(each.passes(text, words) for each in spoken(text, words))
+    return passes or rules.matches("for_now", text)
 
 
 def was_for_then(clause: str) -> bool:
@@ -101,6 +95,6 @@ def _called(clause: str, text: str, words: frozenset[str]) -> Iterator[tuple[str
         start = lead.end() if lead else 0
         found = language.find("preferred_name", text[start:], words)
         if found:
-            name = clause[start + found.start("about") : start + found.end("about")]
+            name = clause[start:][slice(*found.span("about"))]
             if name[:1].isalpha() and not name[:1].islower():
                 yield "preferred_name", name

@@ -22,6 +22,7 @@ from simonides.capture.wordings import (
     shape,
     tongue,
     verbs_of,
+    without_class,
 )
 from simonides.text.topics import EVERYTHING, is_everything, is_just_said, topic_of
 
@@ -85,9 +86,8 @@ def keeps_last(sense: Sense) -> bool:
     for found in verbs_of("keep", text):
         front, rest = text[: found.start()], text[found.end() :]
         is_negated = shape("negated").search(front) or shape("negated_after").search(rest)
-        for polite in list(class_of("please", rest, text)):
-            rest = rest.replace(polite[0], "")
-        is_last = shape("only_it").fullmatch(rest.strip(" ?？！"))
+        bare = without_class(("please",), rest, text)
+        is_last = shape("only_it").fullmatch(bare.strip(" ?？！"))
         if is_last and shape("asking").fullmatch(front) and not is_negated:
             return True
     return False
@@ -111,9 +111,7 @@ def _secret(text: str) -> Wish | None:
     if found is None:
         return None
     front, rest = text[: found.start()], text[found.end() :]
-    if not shape("secret_ends").match(rest):
-        return None
-    if len(front.split()) > MOST_BEFORE_SECRET:
+    if not shape("secret_ends").match(rest) or len(front.split()) > MOST_BEFORE_SECRET:
         return None
     tells = topic_of(rest).names_something
     return Wish(Understood(Request.OFF_RECORD, "") if tells else Understood(Request.REFUSE, "this"))
@@ -140,13 +138,8 @@ def _target(text: str, front: str, rest: str) -> tuple[str, bool]:
     after_it = shape("only_it").fullmatch(rest) and len(front.split()) > MOST_BEFORE_IT
     if topic_of(front).names_something and (passive or after_it):
         return _before(front), True
-    if tongue(text) in ("japanese", "chinese"):
-        bare = rest
-        for polite in list(class_of("please", rest, text)):
-            bare = bare.replace(polite[0], " ")
-        if not topic_of(bare).names_something:
-            return front, False
-    return rest, False
+    is_behind = topic_of(without_class(("please",), rest, text)).names_something
+    return (rest if is_behind or tongue(text) not in ("japanese", "chinese") else front), False
 
 
 def _is_wish(kind: str, text: str, verb: str, front: str, rest: str, *, orders: bool) -> bool:
@@ -198,10 +191,8 @@ def _named(verb: _Verb, text: str, before: str, *, requests: bool) -> Wish | Non
     kind = Request.REFUSE if verb.kind == "keep" else Request.FORGET
     first, *rest = shape("wish_ends").split(verb.target, maxsplit=1)
     target = first if first.strip() or not rest else rest[0]
-    for name in ("please", "henceforth"):
-        for polite in list(class_of(name, target, text)):
-            target = target.replace(polite[0], " ")
-    target, by_it, is_known = target.strip(" .!?,，。！？"), verb.by_it, False
+    target = without_class(("please", "henceforth"), target, text).strip(" .!?,，。！？")
+    by_it, is_known = verb.by_it, False
     if shape("only_it").fullmatch(target) and (known := shape("known").search(plain(before))):
         target, by_it, is_known = known[1], True, True
     if kind is Request.REFUSE and shape("this_one").match(verb.rest.strip()):
@@ -231,8 +222,8 @@ def _unclear(sense: Sense, text: str) -> Wish | None:
 
     It names what stands behind "my", and names; if the memory holds that, the user is asked.
     """
-    removes, denies = any(_removes(text)), class_in("no", text) is not None
-    keeps = any(shape("negated").search(text[: each.start()]) for each in verbs_of("keep", text))
+    removes = not all(_is_negated_at(text, "remove") + _is_negated_at(text, "take_out"))
+    keeps, denies = any(_is_negated_at(text, "keep")), class_in("no", text) is not None
     in_memory = shape("in_memory").search(text) is not None
     wishes = sense.mood is Mood.COMMAND or shape("wishes").match(text)
     if not (wishes and (removes or keeps)) and not in_memory:
@@ -243,10 +234,10 @@ def _unclear(sense: Sense, text: str) -> Wish | None:
     return Wish(Understood(Request.UNCLEAR, about), is_sure) if about else None
 
 
-def _removes(text: str) -> Iterator[bool]:
-    for name in ("remove", "take_out"):
-        for found in verbs_of(name, text):
-            yield from [True] * (shape("negated").search(text[: found.start()]) is None)
+def _is_negated_at(text: str, name: str) -> list[bool]:
+    """Return for each verb of a class whether it is negated."""
+    fronts = (text[: each.start()] for each in verbs_of(name, text))
+    return [shape("negated").search(front) is not None for front in fronts]
 
 
 def _own_things(text: str) -> Iterator[str]:

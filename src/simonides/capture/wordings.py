@@ -10,15 +10,13 @@ but for files with ``keeps_case``.
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any
 
 from simonides.text.patterns import PatternSet
-from simonides.text.words import listed
+from simonides.text.words import listed, read_toml
 
 MOST_CHARS = 400
 """Of a longer clause only the beginning is read. Set by judgement: requests are short."""
@@ -200,13 +198,9 @@ def spoken(text: str, words: frozenset[str]) -> Iterator[Wordings]:
 def is_adverbial(part: str) -> bool:
     """Whether a part of a sentence only says that the rest is for a short time."""
     _, text, words = heard(part)
-    for each in languages():
-        found = each.find("one_off", text, words)
-        if found and words_of(text[: found.start()] + " " + text[found.end() :]) <= listed(
-            "adds_little"
-        ):
-            return True
-    return False
+    passing = [found for each in languages() if (found := each.find("one_off", text, words))]
+    others = (words_of(f"{text[: each.start()]} {text[each.end() :]}") for each in passing)
+    return any(rest <= listed("adds_little") for rest in others)
 
 
 @lru_cache(512)
@@ -242,9 +236,9 @@ def class_of(name: str, text: str, whole: str = "") -> Iterator[re.Match[str]]:
     return _class(name, tongue(whole or text)).finditer(text)
 
 
-def without_class(names: Iterable[str], text: str) -> str:
-    """Return a plain text without the words of some classes."""
-    spoken = tongue(text)
+def without_class(names: Iterable[str], text: str, whole: str = "") -> str:
+    """Return a plain text without the words of some classes; see `class_in`."""
+    spoken = tongue(whole or text)
     for name in names:
         text = _class(name, spoken).sub(" ", text)
     return text
@@ -279,17 +273,14 @@ def _class(name: str, language: str) -> re.Pattern[str]:
         if name in table["classes"]:
             words[table.get("unspaced", False)].append(table["classes"][name])
     parts = [rf"(?<![\w'])(?:{'|'.join(words[False])})(?!\w)"] if words[False] else []
-    return _compiled("|".join([*parts, *words[True]]) or "(?!)")
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
+    pattern = "|".join([*parts, *words[True]]) or "(?!)"
     return re.compile(plain(pattern), re.IGNORECASE)
 
 
 @cache
 def load(file: str) -> Wordings:
     """Return the content of a data file of this package."""
-    return Wordings(tomllib.loads((files("simonides.capture") / file).read_text("utf-8")))
+    return Wordings(read_toml("capture", file))
 
 
 @cache

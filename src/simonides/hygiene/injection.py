@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import base64
 import binascii
-import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache
-from importlib.resources import files
 from itertools import islice
 
 from simonides.hygiene.classifier import MAX_TEXTS, probabilities, threshold
 from simonides.hygiene.rules import disguises
 from simonides.text.patterns import PatternSet, spans
+from simonides.text.words import read_toml
 
 INSTRUCTION = "instruction"
 """The reason for texts that are only suspicious: people also write like that to an assistant."""
@@ -101,7 +100,7 @@ def _decoded(text: str) -> Iterator[str]:
 @cache
 def _rules() -> tuple[PatternSet, list[str], dict[int, str]]:
     """Return the patterns, the reason of each, and letters with the Latin one they look like."""
-    table = tomllib.loads((files("simonides.hygiene") / "injection.toml").read_text("utf-8"))
+    table = read_toml("hygiene", "injection.toml")
     patterns, reasons = [], []
     for rule in table["rule"]:
         for pattern in rule["patterns"]:

@@ -8,14 +8,13 @@ without them. No value and no error holds the text of a finding.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from itertools import islice
 from typing import Any
 
 from simonides.text.patterns import PatternSet, encoded, spans
+from simonides.text.words import read_toml
 
 # Soft hyphen, joiners, direction marks, fillers, variation selectors, combining accents.
 _INVISIBLE = frozenset(
@@ -91,13 +90,11 @@ class Rules:
             file: Name of the TOML file.
             check_of: Gives the check of a row.
         """
-        self.table = tomllib.loads((files("simonides.hygiene") / file).read_text("utf-8"))
+        self.table = read_toml("hygiene", file)
         rows = self.table["rule"]
         self._rules = [
-            (row["name"], row["pattern"], int("(?P<it>" in row["pattern"]),
-             row.get("severe", True), check_of(row))
-            for row in rows
-        ]  # fmt: skip
+            (row["name"], row["pattern"], row.get("severe", True), check_of(row)) for row in rows
+        ]
         self._hints = PatternSet(
             [row.get("hint") or "|".join(map(re.escape, row["keywords"])) for row in rows]
         )
@@ -123,8 +120,9 @@ class Rules:
         covered = bytearray(len(text))
         left = MAX_MATCHES
         for number in hinted:
-            name, pattern, group, severe, check = self._rules[number]
-            places = list(islice(spans(pattern, data, group=group), left + 1))
+            name, pattern, severe, check = self._rules[number]
+            found_at = spans(pattern, data, group=int("(?P<it>" in pattern))
+            places = list(islice(found_at, left + 1))
             if len(places) > left:
                 return [Finding(name, 0, len(text), severe)]
             left -= len(places)

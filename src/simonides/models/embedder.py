@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -77,11 +77,8 @@ class Reranker(Protocol):
         """Return a score for each text; a higher one bears more on the query."""
 
 
-class TokenCounter(Protocol):
-    """Counts the tokens of a text as the user's model does. Thread-safe."""
-
-    def __call__(self, text: str) -> int:
-        """Return the number of tokens."""
+TokenCounter = Callable[[str], int]
+"""Counts the tokens of a text as the user's model does. Thread-safe."""
 
 
 class EmbedderFailed(SimonidesError, RuntimeError):

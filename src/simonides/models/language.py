@@ -182,10 +182,8 @@ class LanguageModels:
         from pydantic_ai.settings import ModelSettings
 
         self._turns = self._turns or asyncio.Semaphore(AT_ONCE)
-        agent = Agent(
-            self._model, instructions=instructions, retries=1,
-            output_type=str if output is None else _outputs(output),
-        )  # fmt: skip
+        kind: Any = str if output is None else _outputs(output)
+        agent = Agent(self._model, instructions=instructions, retries=1, output_type=kind)
         asked = ModelSettings(max_retries=0)
         if not self._model.profile.get("supports_thinking", False):  # these take none
             asked["temperature"] = 0.0
@@ -235,13 +233,13 @@ def _failed(error: Exception) -> ModelFailed:
 
     reasons: list[tuple[tuple[type[Exception], ...], Reason]] = [
         ((e.ModelTimeoutError,), "timeout"),
-        ((e.ModelQuotaExceededError, e.ModelAuthenticationError, e.ModelNotFoundError),
-         "unauthorised"),
+        ((e.ModelQuotaExceededError, e.ModelAuthenticationError), "unauthorised"),
+        ((e.ModelNotFoundError,), "unauthorised"),
         ((e.ModelRateLimitError,), "busy"),
         ((e.ModelRequestRejectedError, e.UserError), "refused"),
         ((e.ContentFilterError,), "empty"),
         ((e.UnexpectedModelBehavior, e.UsageLimitExceeded), "invalid"),
-    ]  # fmt: skip
+    ]
     fitting = (name for kinds, name in reasons if isinstance(error, kinds))
     return ModelFailed(next(fitting, "unreachable"), str(error))
 

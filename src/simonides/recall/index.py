@@ -127,8 +127,8 @@ class Column:
         """Add cells."""
         after = self._used + len(values)
         if after > len(self.cells):
-            grown = np.zeros((max(after, 2 * len(self.cells)), *self.cells.shape[1:]))
-            grown = grown.astype(self.cells.dtype)
+            shape = (max(after, 2 * len(self.cells)), *self.cells.shape[1:])
+            grown = np.zeros(shape, self.cells.dtype)
             grown[: self._used] = self.array
             self.cells = grown
         # One cell is set as it is: an array made of it would take ten times as long.
@@ -139,8 +139,6 @@ class Column:
         """Drop all cells but the chosen."""
         self.cells = self.array[chosen]
         self._used = len(self.cells)
-        if not self._used:
-            self.cells = np.zeros((16, *self.cells.shape[1:]), self.cells.dtype)
 
     @property
     def array(self) -> NDArray[Any]:
@@ -301,13 +299,12 @@ class OwnerIndex:
         self._link(first, added)
         blank = bytes(self.vectors.shape[1])
         signed = b"".join(row["vector"] if self._has_vector(row) else blank for row in added)
-        vectors = np.frombuffer(signed, np.int8).reshape(len(added), -1)
-        self._vectors.extend(vectors)
+        self._vectors.extend(np.frombuffer(signed, np.int8).reshape(len(added), -1))
         self.is_whole = True
 
     def _entered(self, place: int, row: MemoryRow) -> tuple[Any, ...]:
         """Enter a row into the lists and postings; return its cells, in the order of `_CELLS`."""
-        id, key, category = row["id"], row["key"], row["category"]
+        id, has_vector = row["id"], self._has_vector(row)
         terms = row["terms"].split(" ") if row["terms"] else ()
         counts: dict[str, int] = {}  # for the few terms of a row, faster than a Counter
         for term in terms:
@@ -321,26 +318,24 @@ class OwnerIndex:
         session = _code(self.sessions, _session(row))
         self._turns[session, row["position"] or 0] = place
         self.ids.append(id)
-        self.keys.append(key)
+        self.keys.append(row["key"])
         self._tags.append(row["tags"])
         self._fingerprints.append(row["fingerprint"])
-        token_ids = (row["token_ids"] or b"") if self._has_vector(row) else b""
+        token_ids = (row["token_ids"] or b"") if has_vector else b""
         self._token_ids.append(token_ids)
         for token in _tokens(token_ids):
             self.holding[token] = self.holding.get(token, 0) + 1
         self.row_of[id] = place
-        has_vector, pinned = self._has_vector(row), bool(row["pinned"])
         readers = partition_of(row["task"], row["audience"], row["purpose"])
         ends = [each for each in (row["hard_expires_at"], row["valid_to"]) if each is not None]
-        soft = row["soft_expires_at"]
-        at = row["said_at"]
+        soft, at = row["soft_expires_at"], row["said_at"]
         return (
             True, len(terms), len(counts),
             at, (at + (row["utc_offset"] or 0) * MINUTE_MS) // DAY_MS,
             row["updated_at"], min(ends, default=FOREVER), FOREVER if soft is None else soft,
             _WEIGHTS[row["importance"]], row["confidence"], row["status"] == Status.STALE,
-            pinned, _is_turn(row),
-            _KIND_CODES[row["kind"]], _code(self.categories, category), row["marks"],
+            bool(row["pinned"]), _is_turn(row),
+            _KIND_CODES[row["kind"]], _code(self.categories, row["category"]), row["marks"],
             _code(self.tasks, row["task"]), _code(self.readers, readers[1:]),
             _code(self.speakers, row["speaker"] or row["role"] or ""), session,
             row["position"] or 0, NONE, NONE,

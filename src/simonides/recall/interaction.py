@@ -75,8 +75,7 @@ def coverage(
 
 def cosines(tokens: NDArray[np.int8], others: NDArray[np.int8]) -> Floats:
     """Return the cosine of each token with each other one, shape (tokens, others)."""
-    found: Floats = tokens.astype(np.float32) @ others.T.astype(np.float32) * (UNIT * UNIT)
-    return found
+    return tokens.astype(np.float32) @ others.T.astype(np.float32) * (UNIT * UNIT)
 
 
 def windows(best: Floats, before: Ints, after: Ints) -> Floats:

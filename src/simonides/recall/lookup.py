@@ -31,7 +31,7 @@ from simonides.storage.rows import (
     paged,
     record_of,
     rows_of_ids,
-)  # fmt: skip
+)
 
 MAX_LISTED = 1_000
 """Maximum number of records of one page."""

@@ -8,10 +8,8 @@ is its relevance.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import partial
-from importlib.resources import files
 from itertools import compress
 from typing import NamedTuple
 
@@ -28,14 +26,12 @@ from simonides.recall.relevance import bearing, logistic, measure, odds
 from simonides.recall.signals import bm25, gather, match, name_terms, wish
 from simonides.recall.view import View
 from simonides.storage.database import Connection
+from simonides.text.words import read_toml
 
-Weights = Mapping[Form, Mapping[str, float]]
 
-
-def _weights(stage: str) -> Weights:
+def _weights(stage: str) -> Mapping[Form, Mapping[str, float]]:
     """Return the weights of a stage by the form of a query, as log-odds per unit of evidence."""
-    text = (files("simonides.recall") / "weights.toml").read_text("utf-8")
-    of = tomllib.loads(text)[stage]
+    of = read_toml("recall", "weights.toml")[stage]
     return {form: of["message" if form is Form.MESSAGE else "question"] for form in Form}
 
 
@@ -111,11 +107,11 @@ class Ranking:
         view: View,
         query: Query,
         visible: Bools,
+        connection: Connection,
+        settings: Settings,
+        rules: RecallRules,
         *,
         now: int,
-        settings: Settings,
-        connection: Connection,
-        rules: RecallRules,
         bias: bool = False,
         floor: float = 0.0,
     ) -> None:
@@ -125,10 +121,10 @@ class Ranking:
             view: The rows; its locks are held.
             query: What is asked.
             visible: Which rows may be returned.
-            now: Time of the read in milliseconds.
-            settings: Name the mode of fusion.
             connection: Reads the token vectors of rows.
+            settings: Name the mode of fusion.
             rules: The keys of preferences and their bonus, and the weights of the composite.
+            now: Time of the read in milliseconds.
             bias: Whether preferences have their bonus.
             floor: Minimum relevance; pinned rows and those with the bonus are exempt.
         """
@@ -264,8 +260,6 @@ class Ranking:
         before, after = (self._place[view.column(name)[rows]] for name in ("before", "after"))
         self._closer["window"] = windows(best, before, after) @ worths
         self._closer["session"] = sessions(best, view.column("session")[rows]) @ worths
-        self._least = best[:, content if content.any() else slice(None)].min(axis=1)
-        self._content = int(content.sum())
         closer = doubt[rows] + _summed(self._weights, self._closer)
         # The others follow below, in the order of the first stage.
         rest = self._visible & (self._place[:-1] == NONE)
@@ -277,8 +271,8 @@ class Ranking:
         # the least relevant one.
         self._bearing = np.zeros(1, np.float32)
         if len(rows):
-            measured = measure(self._closer, closer, self._least, self._content, len(view))
-            found = bearing(measured)
+            least = best[:, content if content.any() else slice(None)].min(axis=1)
+            found = bearing(measure(self._closer, closer, least, int(content.sum()), len(view)))
             self._bearing = np.append(found, found.min())
 
     def _relevance(self, rows: Ints) -> Floats:
@@ -312,9 +306,8 @@ class Ranking:
 
 def _summed(weights: Mapping[str, float], evidence: Mapping[str, Floats]) -> Floats:
     names = [name for name in evidence if name in weights]
-    found: Floats = np.array([weights[name] for name in names], np.float32) @ np.stack(
-        [evidence[name] for name in names]
-    )
+    chosen = np.array([weights[name] for name in names], np.float32)
+    found: Floats = chosen @ np.stack([evidence[name] for name in names])
     return found
 
 

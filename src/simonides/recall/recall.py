@@ -126,14 +126,16 @@ def ask_of(
         own = {"session": who.conversation}
         filter = own if filter is None else {"$and": [filter, own]}
     return Ask(
-        query=query, limit=between("limit", limit, 1, MAX_LIMIT),
+        query=query,
+        limit=between("limit", limit, 1, MAX_LIMIT),
         reach=readable(engine, who, scopes),
         predicate=predicate_of(filter, org=who.home.org or "default"),
         kinds=frozenset(enum_member(Kind, "kinds", kind) for kind in kinds or ()),
         floor=share("min_relevance", min_relevance) or 0.0,
-        known_at=parse_moment("known_at", known_at), valid_at=parse_moment("valid_at", valid_at),
+        known_at=parse_moment("known_at", known_at),
+        valid_at=parse_moment("valid_at", valid_at),
         bias=preference_bias,
-    )  # fmt: skip
+    )
 
 
 def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Recall:
@@ -220,27 +222,21 @@ def explain(
     read, _ = _read(engine, ask.query, now)
     excluded = exclusions(who, record, ask.reach, now)
 
-    def look(ranking: Ranking) -> tuple[int | None, Ranked, tuple[Meeting, ...]] | None:
+    def look(ranking: Ranking) -> Explanation:
         row = ranking.view.row_of(record.owner, id_bytes(record.id))
         if row is None:
-            return None
-        found = ranking.describe(row)
+            return Explanation(record=record, excluded=excluded or ("not_in_force",))
+        found, rank = ranking.describe(row), ranking.rank_of(row)
         met = _met(engine.embedder, ask.query, ranking, found, record.content)
-        return ranking.rank_of(row), found, met
+        seen = Explanation(record=record, why=found.why, met=met, matched_terms=found.terms)
+        if rank is None:
+            hidden = "query_without_words" if not read.terms else "nearer_scope_has_key"
+            return seen.model_copy(update={"excluded": excluded or (hidden,)})
+        best = {"recalled": True, "rank": rank, "score": found.score, "relevance": found.relevance}
+        return seen.model_copy(update=best)
 
     with engine.db.read(*(reach.owner for reach in ask.reach)) as connection:
-        seen = _ranking(engine, who, ask, read, connection, now, look)
-    if seen is None:
-        return Explanation(record=record, excluded=excluded or ("not_in_force",))
-    rank, found, met = seen
-    if rank is None and not excluded:
-        excluded = ("query_without_words" if not read.terms else "nearer_scope_has_key",)
-    return Explanation(
-        record=record, recalled=rank is not None, rank=rank,
-        score=None if rank is None else found.score,
-        relevance=None if rank is None else found.relevance, why=found.why, met=met,
-        excluded=() if rank is not None else excluded, matched_terms=found.terms,
-    )  # fmt: skip
+        return _ranking(engine, who, ask, read, connection, now, look)
 
 
 def _read(engine: Engine, text: str, now: int) -> tuple[Query, list[str]]:
@@ -316,13 +312,14 @@ def _ranking(
 ) -> T:
     """Rank what a reader may see, and return ``use`` of it; the indexes are locked meanwhile."""
     owners = [reach.owner for reach in ask.reach]
-    rules = engine.policies.for_org(who.home.org, who.agent).recall
+    rules, settings = engine.policies.for_org(who.home.org, who.agent).recall, engine.settings
 
     def ranked(view: View) -> T:
-        return use(Ranking(
-            view, query, visible(view, who, ask, now), now=now, settings=engine.settings,
-            connection=connection, rules=rules, bias=ask.bias, floor=ask.floor,
-        ))  # fmt: skip
+        shown = visible(view, who, ask, now)
+        ranking = Ranking(
+            view, query, shown, connection, settings, rules, now=now, bias=ask.bias, floor=ask.floor
+        )
+        return use(ranking)
 
     if ask.is_past:
         return ranked(view_of_the_past(engine, connection, owners, ask.known_at, ask.valid_at, now))
@@ -332,10 +329,11 @@ def _ranking(
 def visible(view: View, who: Principal, ask: Ask, now: int) -> Bools:
     """Return which rows a reader may be shown: one mask of scope, purpose, time and kind."""
     reach = {each.owner: each for each in ask.reach}
-    shown: Bools = view.column("live") & np.concatenate([
+    allowed = [
         part.of_readers(partial(is_reader, who)) & part.of_tasks(reach[owner].tasks)
         for owner, part in zip(view.owners, view.parts, strict=True)
-    ])  # fmt: skip
+    ]
+    shown: Bools = view.column("live") & np.concatenate(allowed)
     shown &= (view.column("marks") & _GAP) == 0
     if not ask.is_past:
         shown &= view.column("until") > now
@@ -388,22 +386,25 @@ def _take(
             if not record.is_current and not ask.is_past:
                 if not is_last:
                     return None
-                newer, partition = latest(connection, record), record.partition
+                newer = latest(connection, record)
+                is_moved = newer.partition != record.partition
                 # What is found as well has a place of its own.
-                if (
-                    not newer.is_current
-                    or newer.partition != partition
-                    or id_bytes(newer.id) in records
-                ):
+                if not newer.is_current or is_moved or id_bytes(newer.id) in records:
                     continue
                 record = newer
             record = as_then(record) if ask.is_past else record
             if len(hits) < ask.limit and (ask.predicate is None or ask.predicate(record)):
-                hits.append(Hit.model_construct(
-                    record=record, score=found.score, relevance=found.relevance, why=found.why,
-                    met=_met(engine.embedder, ask.query, ranking, found, record.content),
-                    terms=found.terms, at=to_datetime(now),
-                ))  # fmt: skip
+                met = _met(engine.embedder, ask.query, ranking, found, record.content)
+                hit = Hit.model_construct(
+                    record=record,
+                    score=found.score,
+                    relevance=found.relevance,
+                    why=found.why,
+                    met=met,
+                    terms=found.terms,
+                    at=to_datetime(now),
+                )
+                hits.append(hit)
         first, size = first + size, 4 * size
     return hits
 

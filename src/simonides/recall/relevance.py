@@ -42,11 +42,9 @@ def measure(
     ranked = np.sort(score)[::-1]
     lead = ranked[0] - ranked[min(LEAD_AT, len(score)) - 1]
     every = np.ones(len(score), np.float32)
-    columns = (
-        evidence["window"], evidence["whole"], evidence["words"], ranked[0] - score, lead * every,
-        least, math.log(size) * every, math.log(max(content, 1)) * every,
-    )  # fmt: skip
-    return np.stack(columns, axis=1).astype(np.float32)
+    of_row = (*(evidence[name] for name in ("window", "whole", "words")), ranked[0] - score)
+    of_query = (math.log(size) * every, math.log(max(content, 1)) * every)
+    return np.stack((*of_row, lead * every, least, *of_query), axis=1).astype(np.float32)
 
 
 def bearing(measured: Floats) -> Floats:
@@ -56,8 +54,7 @@ def bearing(measured: Floats) -> Floats:
 
 def logistic(odds: Floats) -> Floats:
     """Return the probability of log-odds."""
-    found: Floats = 1.0 / (1.0 + np.exp(-np.clip(odds, -80.0, 80.0)))
-    return found
+    return 1.0 / (1.0 + np.exp(-np.clip(odds, -80.0, 80.0)))
 
 
 def odds(probability: float) -> float:

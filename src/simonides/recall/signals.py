@@ -100,8 +100,7 @@ def gather(
 
 def idf(size: int, holding: Ints | int) -> Floats:
     """Return Lucene's inverse document frequency, above 0 for every term."""
-    found: Floats = np.log1p((size - holding + 0.5) / (holding + 0.5))
-    return found
+    return np.log1p((size - holding + 0.5) / (holding + 0.5))
 
 
 def words(view: View, terms: Sequence[str], matches: Matches) -> Floats:
@@ -123,8 +122,7 @@ def bm25(view: View, matches: Matches) -> Floats:
 
 def _summed(places: Ints, values: Floats, size: int) -> Floats:
     """Return the sum of the values at each place."""
-    found: Floats = np.bincount(places, values, size).astype(np.float32)
-    return found
+    return np.bincount(places, values, size).astype(np.float32)
 
 
 # -- what the question asks for --------------------------------------------------------------------

@@ -17,6 +17,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, TypeVar
 
 import numpy as np
@@ -50,16 +51,14 @@ class View:
                 part.settle()
         self.revisions = tuple(part.revision for part in parts)
         sizes = [part.size for part in parts]
-        self.offsets: list[int] = [0, *np.cumsum(sizes).tolist()][: len(parts)]
-        self.size: int = sum(sizes)
-        self.count: int = sum(len(part) for part in parts)
+        *self.offsets, self.size = accumulate(sizes, initial=0)
         self.speakers, self._speaker_codes = _joined([part.speakers for part in parts])
         self.session_count = sum(len(part.sessions) for part in parts)
         self._columns: dict[str, NDArray[Any]] = {}
         self._derived: dict[Callable[[View], Any], Any] = {}
 
     def __len__(self) -> int:
-        return self.count
+        return sum(map(len, self.parts))
 
     @property
     def is_current(self) -> bool:
@@ -84,8 +83,8 @@ class View:
             pairs = zip(parts, self.offsets, strict=True)
             parts = [np.where(part == NONE, NONE, part + offset) for part, offset in pairs]
         elif name == "session":
-            first = np.cumsum([0, *(len(part.sessions) for part in self.parts)])
-            parts = [part + offset for part, offset in zip(parts, first[:-1], strict=True)]
+            first = accumulate((len(part.sessions) for part in self.parts), initial=0)
+            parts = [part + offset for part, offset in zip(parts, first, strict=False)]
         elif name == "speaker":
             parts = [codes[part] for part, codes in zip(parts, self._speaker_codes, strict=True)]
         return np.concatenate(parts)

@@ -17,7 +17,6 @@ from itertools import pairwise
 
 import Stemmer
 
-from simonides.text.changes import Cue, corrected, cue_of
 from simonides.text.words import first_of_group, listed
 
 STOP_WORDS = listed("stop")
@@ -135,13 +134,10 @@ _stemmers = _Stemmers()
 
 
 class Mark(IntFlag):
-    """What a row contains: a question, the first person, a time, a change, an end, a gap."""
+    """What a row contains: the first person, a time, a gap."""
 
-    ASKS = 1
     SELF = 2
     TIME = 4
-    CHANGES = 8
-    ENDS = 16
     GAP = 32
 
 
@@ -165,9 +161,5 @@ _TIME = any_of(
 def marks_of(text: str) -> int:
     """Return the marks of a row's text."""
     folded = fold(text)
-    patterns = ((Mark.ASKS, ASKS), (Mark.SELF, SELF), (Mark.TIME, _TIME))
-    found = sum(mark for mark, pattern in patterns if pattern.search(folded))
-    return found | _CHANGED.get(cue_of(folded), Mark.CHANGES if corrected(folded) else 0)
-
-
-_CHANGED = {Cue.CHANGES: Mark.CHANGES, Cue.ENDS: Mark.ENDS}
+    patterns = ((Mark.SELF, SELF), (Mark.TIME, _TIME))
+    return sum(mark for mark, pattern in patterns if pattern.search(folded))

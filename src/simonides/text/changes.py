@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Container, Mapping, Sequence
 from enum import IntEnum
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from simonides.text.patterns import PatternSet
+from simonides.text.words import read_toml
 
 MOST_CHARS = 16_384
 """Characters of a text that are read. Set by judgement: more than a turn has."""
@@ -76,9 +75,8 @@ def wordings() -> dict[str, list[list[str]]]:
     return dict(_table()["wordings"])
 
 
-@cache
 def _table() -> dict[str, Any]:
-    return tomllib.loads((files("simonides.text") / "changes.toml").read_text("utf-8"))
+    return read_toml("text", "changes.toml")
 
 
 @cache

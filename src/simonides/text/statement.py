@@ -113,11 +113,9 @@ def read(text: str) -> NormalForm:
     known = frozenset(word.text for word in words if word.text)
     is_negated = not (known.isdisjoint(NEGATIONS) and known.isdisjoint(NEGATING_CHARACTERS))
     breaks_tell = is_negated or not text.isascii()
-    telling = list(_telling(words, is_negated=is_negated, breaks_tell=breaks_tell))
-    return NormalForm(
-        telling=tuple(word.text for word in telling),
-        meant=tuple(word.meaning for word in telling), words=known, is_negated=is_negated,
-    )  # fmt: skip
+    kept = list(_telling(words, is_negated=is_negated, breaks_tell=breaks_tell))
+    telling, meant = tuple(word.text for word in kept), tuple(word.meaning for word in kept)
+    return NormalForm(telling, meant, known, is_negated)
 
 
 def fingerprint(text: str) -> bytes:

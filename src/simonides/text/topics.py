@@ -94,8 +94,8 @@ class Topic:
         if any(other.covers(held) for other in self.others):
             return True
         if self.identifiers and not any(map(held.issuperset, self.identifiers)):
-            begun = [next(iter(each)) for each in self.identifiers if len(each) == 1]
-            if not any(term.startswith(tuple(begun)) for term in held):
+            begun = tuple(next(iter(each)) for each in self.identifiers if len(each) == 1)
+            if not any(term.startswith(begun) for term in held):
                 return False
         named = bool(self.groups or self.identifiers)
         return named and not any(held.isdisjoint(group) for group in self.groups)

@@ -1,4 +1,4 @@
-"""The lists of words in ``words.toml``, by name."""
+"""Data files, and the lists of words in ``words.toml`` by name."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from typing import Any
 
 
 @cache
+def read_toml(room: str, file: str) -> dict[str, Any]:
+    """Return the content of a data file that lies in a room of the package."""
+    return tomllib.loads((files(f"simonides.{room}") / file).read_text("utf-8"))
+
+
 def table() -> dict[str, Any]:
-    """Return the data file."""
-    return tomllib.loads((files("simonides.text") / "words.toml").read_text("utf-8"))
+    """Return the lists of words."""
+    return read_toml("text", "words.toml")
 
 
 @cache
