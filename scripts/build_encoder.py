@@ -139,7 +139,7 @@ def write_axes(out: Path, words: Sequence[str], files: Sequence[Path]) -> None:
     width = 384
     np.savez(out / "axes.npz", mean=np.zeros(width, np.float32), counts=counts,
              axes=np.eye(width, DIMENSIONS, dtype=np.float32))  # fmt: skip
-    from simonides.models.encoder import Network
+    from simonides.models.network import Network
 
     network, random = Network(out), np.random.default_rng(0)
     chosen = []

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from simonides.models.encoder import EPSILON, HEADS, WEIGHTS
+from simonides.models.encoder import WEIGHTS
+from simonides.models.network import EPSILON, HEADS
 
 LAYERS = 6
 

@@ -33,7 +33,9 @@ settings.load_profile("default")
 def small_embedder(request, monkeypatch):
     """Let stores have an embedder that takes no time, unless a test is about meaning."""
     if "real_encoder" not in request.keywords and not os.environ.get("REAL_ENCODER"):
-        monkeypatch.setattr("simonides.models.encoder.Encoder", SmallEmbedder)
+        monkeypatch.setattr(
+            "simonides.models.encoder.Encoder", lambda runtime=None: SmallEmbedder()
+        )
 
 
 class Server:

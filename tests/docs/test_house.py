@@ -1,6 +1,7 @@
 """Habits of the code that no linter knows."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -61,6 +62,34 @@ def test_importing_the_package_imports_neither_numpy_nor_pydantic():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == ""
+
+
+NOT_NEEDED = {
+    "--help": "pydantic numpy apsw rich asyncio re2 tomllib simonides.core simonides.api.call",
+    "list": """
+        numpy re2 yaml phonenumbers stdnum ssl asyncio onnxruntime simonides.core.policy
+        simonides.text simonides.capture simonides.write simonides.change simonides.sessions
+    """,
+    "digest tea": """
+        yaml phonenumbers stdnum ssl asyncio onnxruntime simonides.hygiene simonides.change
+        simonides.sessions simonides.tasks
+    """,
+}
+
+
+@pytest.mark.parametrize(("command", "absent"), NOT_NEEDED.items())
+def test_a_command_imports_only_what_it_needs(tmp_path, command, absent):
+    program = (
+        f"import sys; sys.argv[1:] = {command.split()}\nfrom simonides.cli import main\nmain()\n"
+        f"print(*(m for m in {absent.split()} if m in sys.modules), file=sys.stderr)"
+    )
+    place = {"SIMONIDES_STORE": str(tmp_path / "memory.db"), "SIMONIDES_USER": "ana"}
+    for run in (["-m", "simonides", "remember", "I like tea"], ["-c", program]):
+        done = subprocess.run(
+            [sys.executable, *run], capture_output=True, text=True, check=True,
+            env={**os.environ, **place},
+        )  # fmt: skip
+    assert done.stderr.strip() == ""
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)

@@ -84,7 +84,7 @@ def all_go_on(counts):
     "part",
     [
         "storage/sqlite.py", "storage/line.py", "write/owner_write.py",
-        "recall/view.py", "recall/index.py",
+        "recall/cache.py", "recall/view.py", "recall/index.py",
     ],
 )  # fmt: skip
 def test_an_interrupt_at_any_line_leaves_nothing_behind(file_place, part, call):

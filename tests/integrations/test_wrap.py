@@ -468,7 +468,7 @@ def test_no_fault_of_the_memory_reaches_the_caller(api, fault, known, store, mon
         raise fault
 
     monkeypatch.setattr("simonides.integrations.wrap.digest", failing)
-    monkeypatch.setattr("simonides.api.memory.add", failing)
+    monkeypatch.setattr("simonides.sessions.add.add", failing)
     with ModelServer(answers=lambda _: saying("Yes.")) as server:
         api.create(api.client(server), ASK)
         api.create(simonides.wrap(api.client(server), known), ASK)

@@ -1,4 +1,4 @@
-"""The memory of one principal."""
+"""The memory of one principal. Each verb imports its part of the engine at its first call."""
 
 from __future__ import annotations
 
@@ -7,11 +7,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from simonides.api.call import Bound
-from simonides.api.groups import Audit, Maintenance, Pending, Privacy, Receipts
-from simonides.api.task import Task
-from simonides.api.tools import Tools
-from simonides.change import correct, forget, undo
-from simonides.conversations.parts import conversations
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import Outcome, Outcomes
 from simonides.core.record import Draft, Record, id_text
@@ -27,16 +22,12 @@ from simonides.core.results import (
 )
 from simonides.core.scope import in_session
 from simonides.core.validation import text
-from simonides.prompt.core_block import status_of
-from simonides.prompt.digest import digest, profile
-from simonides.recall import lookup
-from simonides.recall.recall import explain, recall
-from simonides.sessions.add import add
-from simonides.tasks import verbs
-from simonides.write.remember import remember, remember_one
 
 if TYPE_CHECKING:
+    from simonides.api.groups import Audit, Maintenance, Pending, Privacy, Receipts
     from simonides.api.session import Session
+    from simonides.api.task import Task
+    from simonides.api.tools import Tools
 
 
 class Memory(Bound):
@@ -79,6 +70,8 @@ class Memory(Bound):
             QuotaExceeded: If the scope is full and nothing may give way.
             StoreError: If the store could not; nothing was written.
         """
+        from simonides.write.remember import remember_one
+
         return self._call(
             remember_one,
             content,
@@ -108,6 +101,8 @@ class Memory(Bound):
             QuotaExceeded: If a scope is full and nothing may give way.
             StoreError: If the store could not.
         """
+        from simonides.write.remember import remember
+
         return self._call(remember, drafts, atomic=atomic)
 
     def add(
@@ -145,6 +140,8 @@ class Memory(Bound):
             InvalidInput: If a message is malformed; it names the message. Nothing was stored.
             StoreError: If the store could not.
         """
+        from simonides.sessions.add import add
+
         return self._call(add, messages, at=at, me=me, source=source, said=said, wait=wait)
 
     def recall(
@@ -184,6 +181,8 @@ class Memory(Bound):
             ScopeDenied: If a scope may not be read.
             StoreError: If the store cannot be read.
         """
+        from simonides.recall.recall import recall
+
         return self._call(
             recall,
             query,
@@ -231,6 +230,8 @@ class Memory(Bound):
             ScopeDenied: If a scope may not be read.
             StoreError: If the store cannot be read.
         """
+        from simonides.prompt.digest import digest
+
         return self._call(
             digest,
             about,
@@ -249,6 +250,8 @@ class Memory(Bound):
         Raises:
             StoreError: If the store cannot be read.
         """
+        from simonides.prompt.digest import profile
+
         return self._call(profile)
 
     def get(
@@ -261,7 +264,9 @@ class Memory(Bound):
                 one; a key, which means the nearest scope that has it; a record or a hit.
             scopes: Only if it lies in one of these, as for `recall`.
         """
-        return self._call(lookup.get, which, scopes)
+        from simonides.recall.lookup import get
+
+        return self._call(get, which, scopes)
 
     def list(
         self,
@@ -283,9 +288,9 @@ class Memory(Bound):
             InvalidInput: If an argument is out of range, or the cursor is of another list.
             ScopeDenied: If a scope may not be read.
         """
-        return self._call(
-            lookup.list_memories, filter=filter, limit=limit, cursor=cursor, scopes=scopes
-        )
+        from simonides.recall.lookup import list_memories
+
+        return self._call(list_memories, filter=filter, limit=limit, cursor=cursor, scopes=scopes)
 
     def history(
         self, which: str | Record | Hit, *, scopes: Sequence[str] | None = None
@@ -299,7 +304,9 @@ class Memory(Bound):
         Raises:
             NotFound: If there is none that this principal may read; it names the nearest key.
         """
-        return self._call(lookup.history, which, scopes)
+        from simonides.recall.lookup import history
+
+        return self._call(history, which, scopes)
 
     def explain(
         self, which: str | Record | Hit, query: str, *, scopes: Sequence[str] | None = None
@@ -314,6 +321,8 @@ class Memory(Bound):
         Raises:
             NotFound: If there is none that this principal may read; it names the nearest key.
         """
+        from simonides.recall.recall import explain
+
         return self._call(explain, which, query, scopes)
 
     def status(self) -> dict[str, Any]:
@@ -321,6 +330,8 @@ class Memory(Bound):
 
         ``hidden`` counts what the core block of a prompt has no room for.
         """
+        from simonides.prompt.core_block import status_of
+
         return self._call(status_of)
 
     def correct(
@@ -348,8 +359,10 @@ class Memory(Bound):
             InvalidInput: If nothing is to be changed, or a value is not storable.
             StoreError: If the store could not; nothing was written.
         """
+        from simonides.change.correct import correct
+
         return self._call(
-            correct.correct,
+            correct,
             which,
             content,
             pinned=pinned,
@@ -368,7 +381,9 @@ class Memory(Bound):
             NotFound: If there is no such memory in the own scope; it names the nearest key.
             StoreError: If the store could not; nothing was written.
         """
-        return self._call(correct.confirm, which)
+        from simonides.change.correct import confirm
+
+        return self._call(confirm, which)
 
     def promote(self, which: str | Record | Hit, to: str = "org") -> Outcome:
         """Copy a memory upward: from a task to its user or org, from a user to its org.
@@ -385,7 +400,9 @@ class Memory(Bound):
             ScopeDenied: If the target is not above, or not this principal's to write.
             StoreError: If the store could not; nothing was written.
         """
-        return self._call(correct.promote, which, text("to", to))
+        from simonides.change.correct import promote
+
+        return self._call(promote, which, text("to", to))
 
     def forget(self, which: str | Record | Hit) -> Outcome:
         """Delete a memory with all its versions and what was derived from it.
@@ -400,7 +417,9 @@ class Memory(Bound):
             NotFound: If there is no such memory in the own scope; it names the nearest key.
             StoreError: If the store could not; nothing was deleted.
         """
-        return self._call(forget.forget, which)
+        from simonides.change.forget import forget
+
+        return self._call(forget, which)
 
     def undo(self, outcome: Asked | AddReport | str) -> Outcome:
         """Bring back what the user has forgotten in words within the last ten minutes.
@@ -413,7 +432,9 @@ class Memory(Bound):
             NotFound: If the time is over.
             StoreError: If the store could not; nothing came back.
         """
-        return self._call(undo.undo, outcome)
+        from simonides.change.undo import undo
+
+        return self._call(undo, outcome)
 
     def session(self, name: str | None = None) -> Session:
         """Return the memory bound to one conversation, without I/O.
@@ -439,6 +460,8 @@ class Memory(Bound):
         Raises:
             InvalidInput: If an argument is out of range, or the cursor is of another list.
         """
+        from simonides.conversations.parts import conversations
+
         return self._call(conversations, limit=limit, cursor=cursor)
 
     def task(
@@ -464,6 +487,9 @@ class Memory(Bound):
             NotFound: If there is no goal and no open task of this name.
             StoreError: If the store could not.
         """
+        from simonides.api.task import Task
+        from simonides.tasks import verbs
+
         if goal is None and name is None:
             raise InvalidInput("goal", "say what is to be done, or name an open task")
         if name is None:
@@ -485,29 +511,41 @@ class Memory(Bound):
         Raises:
             InvalidInput: If there is no tool of a name.
         """
+        from simonides.api.tools import Tools
+
         return Tools(self._engine, self._who, names, receipts=receipts)
 
     @property
     def privacy(self) -> Privacy:
         """What the user does not want to have remembered."""
+        from simonides.api.groups import Privacy
+
         return Privacy(self._engine, self._who)
 
     @property
     def pending(self) -> Pending:
         """What waits for a person's decision."""
+        from simonides.api.groups import Pending
+
         return Pending(self._engine, self._who)
 
     @property
     def maintenance(self) -> Maintenance:
         """What is done with memories as they age."""
+        from simonides.api.groups import Maintenance
+
         return Maintenance(self._engine, self._who)
 
     @property
     def receipts(self) -> Receipts:
         """What digests showed."""
+        from simonides.api.groups import Receipts
+
         return Receipts(self._engine, self._who)
 
     @property
     def audit(self) -> Audit:
         """The audit trail."""
+        from simonides.api.groups import Audit
+
         return Audit(self._engine, self._who)

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from simonides.api.admin import Admin
 from simonides.api.call import no_attribute
 from simonides.api.memory import Memory
-from simonides.api.session import Session
 from simonides.core.clock import Clock, Ids, SystemClock
 from simonides.core.engine import Engine
 from simonides.core.errors import (
@@ -26,13 +24,10 @@ from simonides.core.policy_file import Policies
 from simonides.core.scope import GLOBAL, Principal, principal_of
 from simonides.core.settings import Settings, default_store, openai_model, openai_seconds
 from simonides.core.validation import text
-from simonides.govern import audit
 from simonides.life.worker import Worker
 from simonides.models.embedder import QUESTIONS, Embedder, Reranker, TokenCounter, embed_question
+from simonides.recall.cache import IndexCache
 from simonides.recall.journal import Journal
-from simonides.recall.view import IndexCache
-from simonides.sessions.end import end_begun
-from simonides.sessions.model import read_begun
 from simonides.storage.database import Database
 from simonides.storage.transaction import blake
 
@@ -40,7 +35,9 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from simonides.agent.contract import Checks
+    from simonides.api.admin import Admin
     from simonides.api.agent import Agent
+    from simonides.api.session import Session
     from simonides.models.language import LanguageModels
 
 # A program that configures no logging gets no lines of ours on its standard error.
@@ -139,6 +136,8 @@ class Store:
         Raises:
             InvalidScope: If the name is malformed.
         """
+        from simonides.api.admin import Admin
+
         who = principal_of(user="admin", actor=actor)
         return Admin(self._engine, Principal(GLOBAL, actor=who.actor, is_admin=True))
 
@@ -185,6 +184,8 @@ class Store:
         Raises:
             StoreError: If it could not be written.
         """
+        from simonides.sessions.model import read_begun
+
         self._engine.journal.flush()
         with self._engine.db.running():
             self._engine.worker.flush()
@@ -202,6 +203,8 @@ class Store:
         try:
             engine.worker.close()
             if engine.settings.end_on_close:
+                from simonides.sessions.end import end_begun
+
                 end_begun(engine)
             engine.journal.close()
         finally:
@@ -303,6 +306,8 @@ def open(
     engine.worker.engine = engine
     store = Store(engine)
     if verify:
+        from simonides.govern import audit
+
         report = audit.verify_all(engine, Principal(GLOBAL, actor="open", is_admin=True))
         if not report:
             store.close()

@@ -8,7 +8,7 @@ never stored.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from simonides.capture.asks import in_reach, sounds_asked
@@ -36,11 +36,10 @@ from simonides.core.results import Refusal
 from simonides.core.scope import Principal
 from simonides.core.validation import text
 from simonides.recall.lookup import versions
-from simonides.recall.view import OptOut as Refused
-from simonides.recall.view import opt_outs_of, renew
+from simonides.recall.view import OptOut, is_refused, opt_outs_of, renew
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, by_id, id_bytes, latest_of
+from simonides.storage.rows import by_id, id_bytes, latest_of
 from simonides.text.analyse import Mark, analyse
 from simonides.text.topics import EVERYTHING, topic_of
 from simonides.write import pending
@@ -118,29 +117,10 @@ def refusals(engine: Engine, who: Principal) -> list[Refusal]:
     return [_refusal(id, kind, value, at) for id, kind, value, at, _ in rows]
 
 
-def refused(connection: Connection, who: Principal) -> tuple[list[Refused], bool]:
+def refused(connection: Connection, who: Principal) -> tuple[list[OptOut], bool]:
     """Return what the user refused, and whether the whole conversation is refused."""
     found = opt_outs_of(connection, who.owner)
-    return [each for each in found if not each.ids], _is_refused(who, found)
-
-
-def unrefused(connection: Connection, who: Principal, rows: Iterable[MemoryRow]) -> list[MemoryRow]:
-    """Return the memories that the user did not refuse; none if the conversation is refused."""
-    found = opt_outs_of(connection, who.owner)
-    if _is_refused(who, found):
-        return []
-    return [
-        row
-        for row in rows
-        if not any(
-            row["id"] in each.ids or each.covers(row["key"], row["category"], row["terms"].split())
-            for each in found
-        )
-    ]
-
-
-def _is_refused(who: Principal, found: Iterable[Refused]) -> bool:
-    return any((each.kind, each.value) == ("session", who.conversation) for each in found)
+    return [each for each in found if not each.ids], is_refused(who, found)
 
 
 def _refusal(id: bytes, kind: str, value: str, at: int) -> Refusal:

@@ -5,6 +5,7 @@ the first use of a name of `simonides`, so help and the version are fast.
 """
 
 # Annotations are values here: as texts, typer would evaluate each of them three times.
+import gc
 import os
 import signal
 import sys
@@ -228,7 +229,8 @@ def worker(
     """Do what time has made due, until SIGINT or SIGTERM."""
     from simonides.life.worker import TICK_S
 
-    jobs, signals = caller.store(context)._engine.worker, SimpleQueue[int]()
+    gc.enable()  # it runs for long
+    jobs, signals = caller.store(context, is_brief=False)._engine.worker, SimpleQueue[int]()
 
     def stop(number: int, frame: object) -> None:
         jobs.stop()

@@ -15,14 +15,21 @@ ADMINISTRATOR = "command-line"
 """Name of an administrator in the audit trail if --actor names none."""
 
 
-def store(context: typer.Context) -> simonides.Store:
+def store(context: typer.Context, *, is_brief: bool = True) -> simonides.Store:
     """Open the store; it is closed with the context, when the command has ended.
 
     A conversation goes on with the next command, so closing does not end it.
+
+    Args:
+        context: Of the command.
+        is_brief: Whether the command encodes few texts: onnxruntime then takes longer to load than
+            it saves.
     """
-    settings = simonides.Settings(end_on_close=False)
-    opened = simonides.open(context.find_root().params["store"], settings=settings)
-    return context.with_resource(opened)
+    from simonides.models import Encoder
+
+    target, settings = context.find_root().params["store"], simonides.Settings(end_on_close=False)
+    embedder = Encoder("numpy") if is_brief else None
+    return context.with_resource(simonides.open(target, settings=settings, embedder=embedder))
 
 
 def memory(context: typer.Context) -> simonides.Memory:

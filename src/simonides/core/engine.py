@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from simonides.life.worker import Worker
     from simonides.models.embedder import Embedder, Encoded, Reranker, TokenCounter
     from simonides.models.language import LanguageModels
+    from simonides.recall.cache import IndexCache
     from simonides.recall.journal import Journal
-    from simonides.recall.view import IndexCache
     from simonides.storage.database import Database
 
 

@@ -22,7 +22,7 @@ _KIB = 1024
 class Section(BaseModel):
     """Base of all sections: immutable, and no unknown names."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 def _pattern(text: str) -> str:
@@ -116,7 +116,7 @@ class Category(Section):
 
 
 def _lasting(soft: float, *kinds: Kind, rank: Rank = Rank.NONE, directive: bool = True) -> Category:
-    return Category(
+    return Category.model_construct(
         soft_ttl_days=soft,
         hard_ttl_days=None,
         kinds=kinds,
@@ -127,7 +127,9 @@ def _lasting(soft: float, *kinds: Kind, rank: Rank = Rank.NONE, directive: bool 
 
 
 def _short(hard: float, *kinds: Kind) -> Category:
-    return Category(soft_ttl_days=None, hard_ttl_days=hard, kinds=kinds, user_stated_expires=True)
+    return Category.model_construct(
+        soft_ttl_days=None, hard_ttl_days=hard, kinds=kinds, user_stated_expires=True
+    )
 
 
 CATEGORIES: Mapping[str, Category] = {
@@ -136,22 +138,27 @@ CATEGORIES: Mapping[str, Category] = {
     "preference": _lasting(90),
     "rule": _lasting(90, Kind.PROCEDURAL, rank=Rank.RULE),
     "constraint": _lasting(90, rank=Rank.PROHIBITION),
-    "guard": Category(directive=True, user_stated_expires=True, rank=Rank.PROHIBITION, spared=True),
+    "guard": Category.model_construct(
+        directive=True, user_stated_expires=True, rank=Rank.PROHIBITION, spared=True
+    ),
     "danger": _lasting(180, rank=Rank.DANGER, directive=False),
     "manner": _lasting(90, rank=Rank.MANNER),
     "entity_fact": _lasting(180, directive=False),
     "turn": _short(365, Kind.EPISODIC),
-    "fact": Category(),
-    "event": Category(kinds=(Kind.EPISODIC,)),
-    "feedback": Category(),
-    "configuration": Category(),
+    "fact": Category.model_construct(),
+    "event": Category.model_construct(kinds=(Kind.EPISODIC,)),
+    "feedback": Category.model_construct(),
+    "configuration": Category.model_construct(),
     "task_strategy": _short(90),
     "task_learning": _short(30),
     "tool_result": _short(7),
     "session_summary": _lasting(30, Kind.EPISODIC, directive=False),
-    "insight": Category(kinds=(Kind.SEMANTIC,), sources=(Source.AGENT_INFERRED,)),
-    "session_note": Category(),
-    **dict.fromkeys(["reasoning", "tool_error", "speculation", "transient"], Category(admit=False)),
+    "insight": Category.model_construct(kinds=(Kind.SEMANTIC,), sources=(Source.AGENT_INFERRED,)),
+    "session_note": Category.model_construct(),
+    **dict.fromkeys(
+        ["reasoning", "tool_error", "speculation", "transient"],
+        Category.model_construct(admit=False),
+    ),
 }
 
 STANDING = frozenset(
@@ -354,7 +361,7 @@ class RecallRules(Section):
 
     preference_bonus: Share = 0.4
     preference_keys: tuple[Name, ...] = ("language", "response_style", "update_channel")
-    weights: Composite = Composite()
+    weights: Composite = Composite.model_construct()
 
 
 class Budget(Section):
@@ -398,11 +405,11 @@ class DigestRules(Section):
     possible: Share = 0.04
     relevant: Share = 0.2
     sensitivities: tuple[Sensitivity, ...] = (Sensitivity.PUBLIC, Sensitivity.PRIVATE)
-    hard: Budget = Budget(items=20, chars=4_000)
-    manner: Budget = Budget(items=16, chars=2_400)
-    rules: Budget = Budget(items=12, chars=4_000)
-    pinned: Budget = Budget(items=6, chars=2_000)
-    facts: Budget = Budget(items=6, chars=800)
+    hard: Budget = Budget.model_construct(items=20, chars=4_000)
+    manner: Budget = Budget.model_construct(items=16, chars=2_400)
+    rules: Budget = Budget.model_construct(items=12, chars=4_000)
+    pinned: Budget = Budget.model_construct(items=6, chars=2_000)
+    facts: Budget = Budget.model_construct(items=6, chars=800)
     fact_keys: tuple[Name, ...] = ()
     tags: tuple[Name, ...] = ()
     kinds: Mapping[Literal["semantic", "episodic", "procedural", "turn"], Budget] = Field(
@@ -492,22 +499,22 @@ class Policy(Section):
     """
 
     version: Annotated[str, Field(min_length=1, max_length=100)] = "built-in 1"
-    callers: CallerLimits = CallerLimits()
+    callers: CallerLimits = CallerLimits.model_construct()
     categories: Mapping[Name, Category] = Field(default=CATEGORIES)
     category_of_kind: Mapping[Kind, Name] = Field(default=CATEGORY_OF_KIND)
     functional_predicates: tuple[Name, ...] = ()
     multi_valued_predicates: tuple[Name, ...] = MULTI_VALUED
     denied_keys: tuple[Name, ...] = ()
-    proposals: ProposalLimits = ProposalLimits()
-    execution: ExecutionLimits = ExecutionLimits()
-    gates: Gates = Gates()
-    quotas: Quotas = Quotas()
-    recall: RecallRules = RecallRules()
-    hygiene: Hygiene = Hygiene()
-    digest: DigestRules = DigestRules()
-    task: TaskRules = TaskRules()
-    extract: ExtractionRules = ExtractionRules()
-    agent: AgentBudgets = AgentBudgets()
+    proposals: ProposalLimits = ProposalLimits.model_construct()
+    execution: ExecutionLimits = ExecutionLimits.model_construct()
+    gates: Gates = Gates.model_construct()
+    quotas: Quotas = Quotas.model_construct()
+    recall: RecallRules = RecallRules.model_construct()
+    hygiene: Hygiene = Hygiene.model_construct()
+    digest: DigestRules = DigestRules.model_construct()
+    task: TaskRules = TaskRules.model_construct()
+    extract: ExtractionRules = ExtractionRules.model_construct()
+    agent: AgentBudgets = AgentBudgets.model_construct()
 
     def rank(self, category: str) -> Rank:
         """Return what a category is for in every prompt."""
@@ -515,7 +522,7 @@ class Policy(Section):
         return Rank.NONE if found is None else found.stands
 
 
-BUILT_IN = Policy()
+BUILT_IN = Policy.model_construct()
 """In force without a policy file."""
 
 

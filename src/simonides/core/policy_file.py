@@ -19,14 +19,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from simonides.core.clock import Clock
 from simonides.core.errors import PolicyInvalid, shown
-from simonides.core.policy import BUILT_IN, Category, Policy, merged
 from simonides.core.validation import invalid, nearest
+
+if TYPE_CHECKING:
+    from simonides.core.policy import Policy
 
 MAX_BYTES = 64 * 1024
 """Largest file. Set by judgement: a policy with a thousand keys has about 30 KiB."""
@@ -39,7 +41,7 @@ CHECK_EVERY_MS = 1_000
 
 Lines = dict[tuple[str, ...], int]
 
-Found = dict[tuple[str | None, str | None], Policy]
+Found = dict[tuple[str | None, str | None], "Policy"]
 """Policies by organisation and agent; None stands for any other."""
 
 
@@ -64,8 +66,9 @@ class Policies:
         self.after_fork()
         self._stamp: tuple[int, int] | None = None
         self._checked_at = -CHECK_EVERY_MS
-        self._policies: Found = {(None, None): BUILT_IN}
-        self.for_org(None)
+        self._policies: Found = {}
+        if path is not None:
+            self._reload(path)
 
     def after_fork(self) -> None:
         """Make the lock anew; the old one may be held for ever."""
@@ -77,8 +80,11 @@ class Policies:
         Raises:
             PolicyInvalid: If the file was changed and does not follow the schema now.
         """
-        if self._path is not None:
-            self._reload(self._path)
+        if self._path is None:
+            from simonides.core.policy import BUILT_IN
+
+            return BUILT_IN
+        self._reload(self._path)
         return policy_in(self._policies, org, agent)
 
     def _reload(self, path: Path) -> None:
@@ -118,6 +124,8 @@ def load(path: Path) -> Found:
 
 def parse(source: str, raw: bytes) -> Found:
     """Return the policies of a file's bytes, as `load` does."""
+    from simonides.core.policy import BUILT_IN
+
     if len(raw) > MAX_BYTES:
         raise PolicyInvalid(source, 0, f"has {len(raw):,} bytes; the limit is {MAX_BYTES:,}")
     try:
@@ -162,6 +170,8 @@ def _named(
 def _policy(
     source: str, base: Policy, data: Mapping[str, Any], lines: Lines, at: tuple[str, ...]
 ) -> Policy:
+    from simonides.core.policy import Category, Policy, merged
+
     for name in data:
         if name not in Policy.model_fields:
             problem = f"{shown(name)} is not a section{nearest(name, Policy.model_fields)}"

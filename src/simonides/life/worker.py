@@ -12,7 +12,6 @@ from typing import Any
 
 from simonides.core.engine import Engine
 from simonides.core.scope import Principal
-from simonides.life.jobs import JOBS, attempt, run_due
 
 TICK_S = 15.0
 """How often the thread looks for work that time has made due. Set by judgement."""
@@ -67,6 +66,8 @@ class Worker:
 
     def ask(self, job: str, owner: str, argument: Any = None) -> None:
         """Let a job of `JOBS` be run soon by this process."""
+        from simonides.life.jobs import JOBS
+
         self.submit(f"{job} {owner} {argument}", partial(JOBS[job], self.engine, owner, argument))
 
     def submit(self, name: str, job: Task, *, at_close: bool = False) -> None:
@@ -114,6 +115,8 @@ class Worker:
 
     def flush(self) -> Counter[str]:
         """Run all jobs that wait, and what is due, in this thread; return `run_due`'s counts."""
+        from simonides.life.jobs import attempt, run_due
+
         with self._works:
             while not self._closed and (found := self._next()) is not None:
                 name, job = found

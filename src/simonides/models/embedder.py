@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from simonides.core.errors import SimonidesError
-from simonides.text.analyse import is_latin
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @runtime_checkable
@@ -96,6 +96,10 @@ def embed(
     Raises:
         EmbedderFailed: If the embedder fails, or its answer has another shape or is not finite.
     """
+    import numpy as np
+
+    from simonides.text.analyse import is_latin
+
     if not getattr(embedder, "is_multilingual", False):
         texts = [text if is_latin(text) else "" for text in texts]
     try:
@@ -115,6 +119,8 @@ def embed(
 
 def no_tokens(dimensions: int) -> tuple[NDArray[np.uint16], NDArray[np.int8]]:
     """Return the ids and vectors of no token."""
+    import numpy as np
+
     return np.zeros(0, np.uint16), np.zeros((0, dimensions), np.int8)
 
 

@@ -12,9 +12,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
+import numpy as np
 import onnxruntime
 
-from simonides.models.encoder import Floats
+from simonides.models.network import Floats
 
 
 def session_of(weights: Mapping[str, Floats], graph: bytes) -> Callable[[Floats], Floats]:
@@ -29,7 +30,7 @@ def session_of(weights: Mapping[str, Floats], graph: bytes) -> Callable[[Floats]
         (tokens, width). It has its own copy of the weights and runs in the calling thread.
     """
     of_layers = {
-        name: cells
+        name: np.ascontiguousarray(cells)
         for name, cells in weights.items()
         if name[0].isdigit() and not name.endswith(".steps")
     }

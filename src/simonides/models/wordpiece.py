@@ -52,14 +52,9 @@ class WordPiece:
             vocabulary: Tokens by id; pieces that continue a word begin with "##". "[UNK]" is the
                 one of words without pieces.
         """
-        self._first: dict[str, int] = {}
-        self._next: dict[str, int] = {}
-        for token_id, token in enumerate(vocabulary):
-            continues = token.startswith(CONTINUATION)
-            pieces = self._next if continues else self._first
-            pieces[token.removeprefix(CONTINUATION)] = token_id
-        self._unknown = (self._first["[UNK]"],)
-        self._longest = max(map(len, [*self._first, *self._next]))
+        self._ids = {token: id for id, token in enumerate(vocabulary)}
+        self._unknown = (self._ids["[UNK]"],)
+        self._longest = max(map(len, vocabulary))
         self._pieces = lru_cache(maxsize=CACHED_WORDS)(self._cut)
         self._chunks = lru_cache(maxsize=CACHED_WORDS)(self._words)
 
@@ -87,17 +82,17 @@ class WordPiece:
     def _cut(self, word: str) -> tuple[int, ...]:
         """Cut one word into the longest known pieces from the left, or return the unknown token."""
         ids: list[int] = []
-        start, vocabulary = 0, self._first
+        start, lead = 0, ""
         while start < len(word):
             # No piece is longer than the longest token: this keeps a word's cost linear.
             for end in range(min(len(word), start + self._longest), start, -1):
-                token = vocabulary.get(word[start:end])
+                token = self._ids.get(lead + word[start:end])
                 if token is not None:
                     break
             else:
                 return self._unknown
             ids.append(token)
-            start, vocabulary = end, self._next
+            start, lead = end, CONTINUATION
         return tuple(ids)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from simonides.change.privacy import unrefused
 from simonides.conversations.parts import last_part
 from simonides.core.engine import Engine
 from simonides.core.policy import DigestRules
 from simonides.core.scope import Principal
 from simonides.govern.rights import may_see, readable
 from simonides.prompt.lines import PromptSection, item_of
+from simonides.recall.view import unrefused
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import latest_of, record_of

@@ -14,7 +14,6 @@ import json
 import threading
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,7 +23,7 @@ from simonides.core.clock import DAY_MS, FOREVER, MINUTE_MS, in_steps
 from simonides.core.record import TURN, Audience, Importance, Kind, Partition, Status, is_gap
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, rows_of_ids
+from simonides.storage.rows import MemoryRow, partition_of, rows_of_ids
 from simonides.text.analyse import Mark, analyse, marks_of
 from simonides.text.statement import fingerprint
 from simonides.text.topics import Topic
@@ -68,13 +67,6 @@ def _tags(cell: str | None) -> tuple[str, ...]:
 def _session(row: MemoryRow) -> str:
     """Return the conversation of a row; a memory that is no turn is a session of its own."""
     return (row["session"] if _is_turn(row) else None) or f"\0{row['id'].hex()}"
-
-
-@lru_cache
-def partition_of(task: str | None, audience: str | None, purpose: str | None) -> Partition:
-    """Return the place of its cells in a row."""
-    agents = None if audience is None else tuple(json.loads(audience))
-    return Partition(task, agents, purpose)
 
 
 class Analysed(NamedTuple):

@@ -8,18 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from simonides.core.clock import FOREVER, to_datetime, to_ms
+from simonides.core.clock import to_datetime, to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
 from simonides.core.filter import predicate_of
-from simonides.core.policy import canonical
 from simonides.core.record import FULL_ID, SHORT_ID, Record, id_text, is_gap, looks_like_id
 from simonides.core.results import Hit, Page
 from simonides.core.scope import Principal
 from simonides.core.validation import between, text
 from simonides.govern.rights import Reach, may_see, readable
-from simonides.recall.index import OwnerIndex, partition_of
-from simonides.recall.view import View
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import (
@@ -29,6 +26,7 @@ from simonides.storage.rows import (
     memories,
     memory_row,
     paged,
+    partition_of,
     record_of,
     rows_of_ids,
 )
@@ -173,6 +171,8 @@ def exclusions(who: Principal, record: Record, reach: Sequence[Reach], now: int)
 def _named(
     connection: Connection, engine: Engine, who: Principal, name: str, reach: Sequence[Reach]
 ) -> Record | None:
+    from simonides.core.policy import canonical
+
     now, sql = engine.clock.now_ms(), statements.BY_KEY
     named: dict[str, str | bytes] = {"key": canonical(name)}
     if FULL_ID.fullmatch(name):
@@ -258,55 +258,3 @@ def endings_of(
     """Return what had ended at a moment of some memories, of what ended it, and so on."""
     named = {"owner": owner, "known_at": known_at}
     return [Ending(*cells) for cells in rows_of_ids(connection, statements.ended_of, ids, **named)]
-
-
-# -- other times -----------------------------------------------------------------------------------
-
-
-def view_of_the_past(
-    engine: Engine,
-    connection: Connection,
-    owners: Sequence[str],
-    known_at: int | None,
-    valid_at: int | None,
-    now: int,
-) -> View:
-    """Return a view of what was known at one moment and true at another; built for this call."""
-    parts: dict[str, OwnerIndex] = {}
-    for owner in owners:
-        index = OwnerIndex(engine.indexes.dimensions, engine.indexes.embedder)
-        found = past_rows(connection, owner, known_at, valid_at)
-        # What has expired by now is never returned, also not from the past.
-        index.add(row for row in found if not _ended_by(row["hard_expires_at"], now))
-        if len(index) or not parts:
-            parts[owner] = index
-    return View(tuple(parts), tuple(parts.values()))
-
-
-def past_rows(
-    connection: Connection, owner: str, known_at: int | None, valid_at: int | None
-) -> list[MemoryRow]:
-    """Return one version a memory: known at a moment, and true at another.
-
-    Without ``valid_at`` it is the version in force at ``known_at``. With it, of the versions that
-    were known by then, the last one that had begun to be true. The first version of a memory is
-    true from ever on unless it says otherwise; a later one from when it was recorded.
-    """
-    moment = FOREVER if known_at is None else known_at
-    rows = map(memory_row, connection.rows(statements.AS_OF, {"owner": owner, "known_at": moment}))
-    if valid_at is None:
-        ends = ("known_to", "hard_expires_at", "valid_to")
-        return [row for row in rows if not any(_ended_by(row[end], moment) for end in ends)]
-    chosen: dict[bytes, MemoryRow] = {}
-    begun: dict[bytes, int] = {}
-    for row in rows:  # by memory, then by version
-        begins = row["valid_from"]
-        if begins is None:
-            begins = -FOREVER if row["version"] == 1 else row["known_from"]
-        if begun.get(row["root"], -FOREVER) <= begins <= valid_at:
-            chosen[row["root"]], begun[row["root"]] = row, begins
-    return [row for row in chosen.values() if not _ended_by(row["valid_to"], valid_at)]
-
-
-def _ended_by(end: int | None, moment: int) -> bool:
-    return end is not None and end <= moment

@@ -24,10 +24,10 @@ from simonides.govern.rights import Reach, is_reader, readable
 from simonides.models.embedder import Embedder, EmbedderFailed, Encoded, no_tokens
 from simonides.recall.index import KINDS, Bools
 from simonides.recall.interaction import Token
-from simonides.recall.lookup import endings_of, exclusions, find, latest, view_of_the_past
+from simonides.recall.lookup import endings_of, exclusions, find, latest
 from simonides.recall.question import read_question
 from simonides.recall.rank import Query, Ranked, Ranking
-from simonides.recall.view import View
+from simonides.recall.view import View, view_of_the_past
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import as_then, fetched, id_bytes

@@ -1,8 +1,4 @@
-"""Indexes in memory, and several owners' indexes as one.
-
-`IndexCache` keeps the owners' indexes: refreshed by what was committed since, dropped when rows
-were deleted. The length of an owner's chain says whether its index is current, and the events since
-say what to read. Deletion raises the owner's epoch; an index of another epoch is built anew.
+"""Several owners' indexes as one, as of now or of the past.
 
 `View` joins what a reader sees of itself, its organisation and the world. Columns are concatenated
 and counts summed, so evidence is standardised over the union: splitting one owner's rows over
@@ -12,8 +8,6 @@ several changes no score. A view of one index copies nothing.
 from __future__ import annotations
 
 import json
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -23,14 +17,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from simonides.core.clock import FOREVER
+from simonides.core.engine import Engine
+from simonides.core.scope import Principal
 from simonides.recall.index import NONE, Floats, Ints, OwnerIndex
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.statements import INDEXED
+from simonides.storage.rows import MemoryRow, memory_row
 from simonides.text.topics import Topic, topic_of
-
-_KNOWN_TO, _ID = INDEXED.index("known_to"), INDEXED.index("id")
-
 
 T = TypeVar("T")
 
@@ -230,6 +224,26 @@ def opt_outs_of(connection: Connection, owner: str) -> tuple[OptOut, ...]:
     return tuple(found)
 
 
+def unrefused(connection: Connection, who: Principal, rows: Iterable[MemoryRow]) -> list[MemoryRow]:
+    """Return the memories that the user did not refuse; none if the conversation is refused."""
+    found = opt_outs_of(connection, who.owner)
+    if is_refused(who, found):
+        return []
+    return [
+        row
+        for row in rows
+        if not any(
+            row["id"] in each.ids or each.covers(row["key"], row["category"], row["terms"].split())
+            for each in found
+        )
+    ]
+
+
+def is_refused(who: Principal, found: Iterable[OptOut]) -> bool:
+    """Whether the conversation of the caller is refused."""
+    return any((each.kind, each.value) == ("session", who.conversation) for each in found)
+
+
 def renew(connection: Connection, owner: str, index: OwnerIndex) -> None:
     """Let an index hide what its owner refuses or is asked about by now."""
     with index.lock:
@@ -237,102 +251,50 @@ def renew(connection: Connection, owner: str, index: OwnerIndex) -> None:
         index.revision += 1
 
 
-class IndexCache:
-    """Indexes by owner, the least recently used dropped beyond a budget. Thread-safe."""
+def view_of_the_past(
+    engine: Engine,
+    connection: Connection,
+    owners: Sequence[str],
+    known_at: int | None,
+    valid_at: int | None,
+    now: int,
+) -> View:
+    """Return a view of what was known at one moment and true at another; built for this call."""
+    parts: dict[str, OwnerIndex] = {}
+    for owner in owners:
+        index = OwnerIndex(engine.indexes.dimensions, engine.indexes.embedder)
+        found = past_rows(connection, owner, known_at, valid_at)
+        # What has expired by now is never returned, also not from the past.
+        index.add(row for row in found if not _ended_by(row["hard_expires_at"], now))
+        if len(index) or not parts:
+            parts[owner] = index
+    return View(tuple(parts), tuple(parts.values()))
 
-    def __init__(self, dimensions: int, embedder: str | None, budget_bytes: int) -> None:
-        """Begin empty.
 
-        Args:
-            dimensions: Of the embedder's vectors.
-            embedder: Id of the embedder in use, or None.
-            budget_bytes: Memory for all indexes; the one in use may exceed it.
-        """
-        self.dimensions, self.embedder = dimensions, embedder
-        self._budget = budget_bytes
-        self.clear()
+def past_rows(
+    connection: Connection, owner: str, known_at: int | None, valid_at: int | None
+) -> list[MemoryRow]:
+    """Return one version a memory: known at a moment, and true at another.
 
-    def clear(self) -> None:
-        """Begin empty, with a lock of its own; after a fork the old one may be held for ever."""
-        self._indexes: OrderedDict[str, OwnerIndex] = OrderedDict()
-        self._views: OrderedDict[tuple[str, ...], View] = OrderedDict()
-        self._lock = threading.Lock()
+    Without ``valid_at`` it is the version in force at ``known_at``. With it, of the versions that
+    were known by then, the last one that had begun to be true. The first version of a memory is
+    true from ever on unless it says otherwise; a later one from when it was recorded.
+    """
+    moment = FOREVER if known_at is None else known_at
+    rows = map(memory_row, connection.rows(statements.AS_OF, {"owner": owner, "known_at": moment}))
+    if valid_at is None:
+        ends = ("known_to", "hard_expires_at", "valid_to")
+        return [row for row in rows if not any(_ended_by(row[end], moment) for end in ends)]
+    chosen: dict[bytes, MemoryRow] = {}
+    begun: dict[bytes, int] = {}
+    for row in rows:  # by memory, then by version
+        begins = row["valid_from"]
+        if begins is None:
+            begins = -FOREVER if row["version"] == 1 else row["known_from"]
+        if begun.get(row["root"], -FOREVER) <= begins <= valid_at:
+            chosen[row["root"]], begun[row["root"]] = row, begins
+    return [row for row in chosen.values() if not _ended_by(row["valid_to"], valid_at)]
 
-    def fresh(self, connection: Connection, owner: str, events: int, epoch: int) -> OwnerIndex:
-        """Return an owner's index, complete up to a length of the chain that the caller read."""
-        while True:
-            with self._lock:
-                index = self._indexes.get(owner)
-                if index is None or index.epoch != epoch:
-                    index = self._indexes[owner] = OwnerIndex(self.dimensions, self.embedder, epoch)
-                self._indexes.move_to_end(owner)
-            # Critical section: held over the read, so that a late reader never adds a row again
-            # that another call has just removed.
-            with index.lock:
-                if index.is_whole:
-                    if events > index.seen:
-                        self._refresh(connection, owner, index)
-                        index.seen = events
-                        self._evict(owner)
-                    return index
-            self.drop(owner)  # an interrupt left it in the middle of a change
 
-    def _refresh(self, connection: Connection, owner: str, index: OwnerIndex) -> None:
-        sql = statements.LOAD_SINCE if index.seen else statements.LOAD
-        rows = connection.rows(sql, {"owner": owner, "seen": index.seen})
-        index.remove([row[_ID] for row in rows])
-        index.add(dict(zip(INDEXED, r, strict=True)) for r in rows if r[_KNOWN_TO] is None)
-        index.compact_if_sparse()
-        index.refusals = opt_outs_of(connection, owner)
-
-    def reading(
-        self, connection: Connection, owners: Sequence[str], work: Callable[[View], T]
-    ) -> T:
-        """Return ``work`` of the current indexes of some owners, which are locked meanwhile."""
-        while True:
-            view = self.view(connection, owners)
-
-            def done(view: View = view) -> list[T]:
-                return [work(view)] if view.is_current else []  # else a writer came between
-
-            for found in view.locked(done):
-                return found
-
-    def view(self, connection: Connection, owners: Sequence[str]) -> View:
-        """Return the current indexes of some owners as one; an owner without rows is left out."""
-        names = {f"owner{number}": owner for number, owner in enumerate(owners)}
-        rows = connection.rows(statements.heads(len(owners)), names)
-        states = {owner: (events, epoch) for owner, epoch, events in rows}
-        found = {
-            each: self.fresh(connection, each, *states[each]) for each in owners if each in states
-        }
-        kept = {owner: part for owner, part in found.items() if len(part)}
-        if not kept:
-            return View(owners[:1], [OwnerIndex(self.dimensions)])
-        chosen, parts = tuple(kept), tuple(kept.values())
-        with self._lock:
-            view = self._views.get(chosen)
-        if view is None or view.parts != parts or not view.is_current:
-            view = View(chosen, parts)
-            with self._lock:
-                self._views[chosen] = view
-                self._views.move_to_end(chosen)
-                while len(self._views) > len(self._indexes):
-                    self._views.popitem(last=False)
-        return view
-
-    def drop(self, owner: str) -> None:
-        """Forget an owner's index; it may hold what was never committed."""
-        with self._lock:
-            self._indexes.pop(owner, None)
-
-    def _evict(self, in_use: str) -> None:
-        with self._lock:
-            total = sum(index.nbytes for index in self._indexes.values())
-            for owner in list(self._indexes):
-                if total <= self._budget:
-                    break
-                if owner != in_use:
-                    total -= self._indexes.pop(owner).nbytes
-                    for chosen in [each for each in self._views if owner in each]:
-                        del self._views[chosen]
+def _ended_by(end: int | None, moment: int) -> bool:
+    return end is not None and end <= moment

@@ -15,7 +15,6 @@ from datetime import timedelta
 from typing import Any
 
 from simonides.capture.proposals import supported_summary
-from simonides.change.privacy import unrefused
 from simonides.change.review import judge_held
 from simonides.conversations import parts
 from simonides.core.engine import Engine
@@ -25,6 +24,7 @@ from simonides.core.policy import STANDING
 from simonides.core.record import SUMMARY, Draft, Importance, Source, id_text
 from simonides.core.results import SessionReport
 from simonides.core.scope import Principal
+from simonides.recall.view import unrefused
 from simonides.sessions.model import read_waiting
 from simonides.sessions.summary import MOST_CHARS, is_substantive, summarised
 from simonides.storage import statements

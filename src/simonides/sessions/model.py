@@ -21,7 +21,6 @@ from simonides.capture.proposals import (
     supported_summary,
 )
 from simonides.change.correct import withdraw
-from simonides.change.privacy import unrefused
 from simonides.conversations import parts
 from simonides.core.clock import DAY_MS, local_time
 from simonides.core.engine import Engine
@@ -33,6 +32,7 @@ from simonides.core.results import ModelUsage
 from simonides.core.scope import Principal
 from simonides.models.language import LanguageModels, ModelFailed, usage_of
 from simonides.prompt.lines import one_line
+from simonides.recall.view import unrefused
 from simonides.sessions.summary import MOST_CHARS as SUMMARY_CHARS
 from simonides.sessions.summary import summarised
 from simonides.storage import statements

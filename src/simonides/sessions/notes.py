@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from simonides.capture.messages import read_messages
-from simonides.change.privacy import unrefused
 from simonides.conversations.parts import go_on, last_part, next_position, turns_of
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
@@ -17,6 +16,7 @@ from simonides.core.scope import Principal
 from simonides.core.validation import between, enum_member, text
 from simonides.prompt.lines import estimated_tokens
 from simonides.recall.lookup import MAX_LISTED
+from simonides.recall.view import unrefused
 from simonides.sessions.add import placed
 from simonides.sessions.model import summed_up
 from simonides.sessions.resent import LOOKED_BACK, last_turns

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from simonides.core.clock import to_datetime
-from simonides.core.record import FIELDS, Record, value_type
+from simonides.core.record import FIELDS, Partition, Record, value_type
 from simonides.storage import statements
 from simonides.storage.database import Connection, Row
 from simonides.storage.statements import MEMORY, SHOWN
@@ -23,6 +24,13 @@ _JSON = tuple(name for name in FIELDS if value_type(name) in (tuple, Mapping))
 def memory_row(cells: Row) -> MemoryRow:
     """Return the cells of a row that was selected with all columns, by name."""
     return dict(zip(MEMORY, cells, strict=True))
+
+
+@lru_cache
+def partition_of(task: str | None, audience: str | None, purpose: str | None) -> Partition:
+    """Return the place of its cells in a row."""
+    agents = None if audience is None else tuple(json.loads(audience))
+    return Partition(task, agents, purpose)
 
 
 def memories(connection: Connection, sql: str, **params: Any) -> list[MemoryRow]:

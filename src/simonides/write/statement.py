@@ -208,8 +208,9 @@ def statements_of(record: Record, *, is_new: bool = False) -> list[Clause]:
 def is_whole(record: Record, spans: Iterable[tuple[int, int]]) -> bool:
     """Whether all that a memory states has ended, if some of its clauses have."""
     ended = set(spans)
-    stated = statements_of(record)
-    return (0, 0) in ended or all(each.span in ended for each in stated if each.states)
+    if not ended.isdisjoint([(0, 0), (0, len(" ".join(record.content.split())))]):
+        return True
+    return all(each.span in ended for each in statements_of(record) if each.states)
 
 
 # -- two statements --------------------------------------------------------------------------------

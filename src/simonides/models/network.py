@@ -1,0 +1,122 @@
+"""The transformer of the shipped encoder: six layers with int8 weights, in numpy.
+
+The table of tokens stays mapped in memory, and only rows in use are widened; the layers (10 MB) are
+widened once, at the first text. Each text is run by itself, so its vectors never depend on the
+others of a call. If onnxruntime is installed (extra `fast`), it runs the layers in less time.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simonides.models.encoder import Runtime
+from simonides.models.wordpiece import WordPiece, read_vocabulary
+
+Floats = NDArray[np.float32]
+
+MAX_CHARS = 4_096
+"""Characters of a text that are cut into tokens: most texts reach `READ_TOKENS` long before."""
+
+READ_TOKENS = 256
+"""Tokens of a text that count; what long texts say later is found by its words."""
+
+PIECE = 128
+"""Tokens that see each other; a longer text is run in pieces: attention grows with the square."""
+
+CLS, SEP = 101, 102
+HEADS = 12
+EPSILON = np.float32(1e-12)
+
+
+class Network:
+    """The transformer. Thread-safe after construction: it only reads.
+
+    Attributes:
+        mean: Centre of the hidden states.
+        axes: Their principal axes, shape (width, dimensions).
+        counts: Which ids of the vocabulary have a letter or a digit.
+    """
+
+    def __init__(self, directory: Path, runtime: Runtime = "numpy") -> None:
+        """Load the files of `scripts/build_encoder.py`."""
+        self._pieces = WordPiece(read_vocabulary(directory))
+        mapped = np.load(directory / "table.npy", mmap_mode="r", allow_pickle=False)
+        self._table: NDArray[np.int8] = np.asarray(mapped)  # a plain view is faster than np.memmap
+        self._weights: dict[str, Floats] = {}
+        with np.load(directory / "layers.npz", allow_pickle=False) as held:
+            for name in held.files:
+                cells = held[name]
+                if cells.dtype == np.int8:
+                    cells = (cells * held[f"{name}.steps"][:, None]).T
+                self._weights[name] = cells
+        self._layers = sum(name.endswith(".attend") for name in self._weights)
+        self._session = None
+        if runtime == "onnxruntime":
+            from simonides.models.onnx import session_of
+
+            self._session = session_of(self._weights, (directory / "layers.onnx").read_bytes())
+            kept = {name: each for name, each in self._weights.items() if not name[0].isdigit()}
+            self._weights = kept
+        with np.load(directory / "axes.npz", allow_pickle=False) as held:
+            self.mean, self.axes, self.counts = held["mean"], held["axes"], held["counts"]
+
+    def ids_of(self, text: str) -> list[int]:
+        """Return the token ids of a text."""
+        return self._pieces.encode(text[:MAX_CHARS])[:READ_TOKENS]
+
+    def hidden(self, text: str) -> tuple[NDArray[np.int64], Floats]:
+        """Return the token ids of a text, and their last hidden states, shape (tokens, width)."""
+        ids = np.array(self.ids_of(text), np.int64)
+        if not len(ids):
+            return ids, np.zeros((0, len(self.mean)), np.float32)
+        pieces = [self._states(ids[at : at + PIECE]) for at in range(0, len(ids), PIECE)]
+        return ids, np.concatenate(pieces)
+
+    def _states(self, ids: NDArray[np.int64]) -> Floats:
+        w = self._weights
+        ids = np.concatenate(([CLS], ids, [SEP]))
+        x = self._table[ids] * w["table.steps"][ids][:, None] + w["positions"][: len(ids)]
+        x = _normed(x, w["norm.gain"], w["norm.bias"])
+        if self._session:
+            return self._session(x)[1:-1]
+        for n in range(self._layers):
+            joint = x @ w[f"{n}.attend"] + w[f"{n}.attend.bias"]
+            q, k, v = joint.reshape(len(ids), 3, HEADS, -1).transpose(1, 2, 0, 3)
+            seen = q @ k.swapaxes(-1, -2)  # the scale is part of the weights
+            seen -= seen.max(axis=-1, keepdims=True)
+            np.exp(seen, out=seen)
+            seen /= seen.sum(axis=-1, keepdims=True)
+            mixed = (seen @ v).transpose(1, 0, 2).reshape(len(ids), -1)
+            x = x + mixed @ w[f"{n}.merge"] + w[f"{n}.merge.bias"]
+            x = _normed(x, w[f"{n}.first.gain"], w[f"{n}.first.bias"])
+            wide = _gelu(x @ w[f"{n}.widen"] + w[f"{n}.widen.bias"])
+            x = x + wide @ w[f"{n}.narrow"] + w[f"{n}.narrow.bias"]
+            x = _normed(x, w[f"{n}.last.gain"], w[f"{n}.last.bias"])
+        return x[1:-1]
+
+
+def _normed(x: Floats, gain: Floats, bias: Floats) -> Floats:
+    """Return a layer normalisation."""
+    x = x - x.mean(axis=-1, keepdims=True)
+    square = np.einsum("ij,ij->i", x, x)[:, None] / np.float32(x.shape[-1])
+    found: Floats = x / np.sqrt(square + EPSILON) * gain + bias
+    return found
+
+
+def _gelu(x: Floats) -> Floats:
+    """Return the Gaussian error linear unit, by the approximation with tanh (Hendrycks and Gimpel
+    2016).
+    """
+    inner = x * x
+    inner *= np.float32(0.044715)
+    inner += np.float32(1.0)
+    inner *= x
+    inner *= np.float32(0.7978845608)
+    np.tanh(inner, out=inner)
+    inner += np.float32(1.0)
+    inner *= x
+    inner *= np.float32(0.5)
+    return inner
