@@ -72,7 +72,10 @@ def refuse(
     [(kind, value)] = named.items()
     data: dict[str, Any] = {"names": [], "also": []}
     if kind == "topic":
-        data = {"names": sorted(_tied(engine, who, value)), "also": _also(engine, who, value)}
+        data = {
+            "names": sorted(tied_topic(engine, who, value).tied),
+            "also": _also(engine, who, value),
+        }
     if kind == "topic" and not topic_of(value).names_something:
         raise InvalidInput("about", "names no subject, for example 'my wife' or 'my health'")
     with owner_write(engine, who.owner, who.name) as (tx, index):
@@ -235,15 +238,23 @@ def forget_session(engine: Engine, who: Principal) -> Gone:
 
 def forget_last_said(engine: Engine, who: Principal, count: int) -> Gone:
     """Forget the last messages of the user in the conversation, with what they taught."""
-    roots = _roots(engine, who, statements.LAST_SAID, gap=int(Mark.GAP), limit=count)
+    with engine.db.read(who.owner) as connection:
+        roots = [row["root"] for row in last_said(connection, who, count)]
     return _forgotten(engine, who, roots)
 
 
-def _roots(engine: Engine, who: Principal, sql: str, **params: int) -> list[bytes]:
+def last_said(connection: Connection, who: Principal, count: int = 1) -> list[MemoryRow]:
+    """Return the last messages of the user in the conversation, the latest first."""
+    params = {"owner": who.owner, "session": who.conversation, "gap": int(Mark.GAP), "limit": count}
+    roots = [root for (root,) in connection.rows(statements.LAST_SAID, params)]
+    return list(latest_of(connection, who.owner, roots))
+
+
+def _roots(engine: Engine, who: Principal, sql: str) -> list[bytes]:
     """Return the roots of memories of the conversation."""
-    params_of = {"owner": who.owner, "session": who.conversation, **params}
+    params = {"owner": who.owner, "session": who.conversation}
     with engine.db.read(who.owner) as connection:
-        return [root for (root,) in connection.rows(sql, params_of)]
+        return [root for (root,) in connection.rows(sql, params)]
 
 
 def _forgotten(
@@ -271,11 +282,6 @@ def _forgotten(
     if count:
         engine.db.checkpoint()
     return Gone(count, kept)
-
-
-def _tied(engine: Engine, who: Principal, words: str) -> frozenset[str]:
-    """Return the terms of the names that the user's memories tie to a topic."""
-    return tied_topic(engine, who, words).tied
 
 
 # -- questions -------------------------------------------------------------------------------------
@@ -310,11 +316,10 @@ def asks_everything(engine: Engine, who: Principal, *, answered: bool = False) -
         answered: Whether the user answers, which only the next message can; the same request again
             confirms it for ten minutes.
     """
-    now = engine.clock.now_ms()
-    last = _roots(engine, who, statements.LAST_SAID, gap=int(Mark.GAP), limit=1) if answered else []
+    since = engine.clock.now_ms() - AGAIN_MS
     with engine.db.read(who.owner) as connection:
-        spoke = max([0, *(row["created_at"] for row in latest_of(connection, who.owner, last))])
-        since = spoke if answered else now - AGAIN_MS
+        if answered:
+            since = max([0, *(row["created_at"] for row in last_said(connection, who))])
         return any(
             entry.session == who.conversation
             and entry.data.get("said") == EVERYTHING

@@ -10,13 +10,16 @@ from typing import Any
 
 from simonides.capture.messages import read_messages
 from simonides.capture.segments import Whose, fragments_of
+from simonides.change.privacy import unrefused
+from simonides.conversations.parts import last_part
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
+from simonides.core.policy import DigestRules
 from simonides.core.record import id_text
 from simonides.core.results import Digest, Hit, Receipt
 from simonides.core.scope import Principal
 from simonides.core.validation import between
-from simonides.prompt.catch_up import catch_up
+from simonides.govern.rights import may_see, readable
 from simonides.prompt.core_block import core_block
 from simonides.prompt.found import Limits, found_part
 from simonides.prompt.lines import (
@@ -31,11 +34,21 @@ from simonides.prompt.receipts import floor_of, keep, question_digest
 from simonides.recall.changes import NOTHING, changes_since
 from simonides.recall.lookup import MAX_LISTED, list_memories
 from simonides.recall.recall import MAX_QUERY_CHARS, ask_of, core_records, recall
+from simonides.storage import statements
+from simonides.storage.database import Connection
+from simonides.storage.rows import latest_of, record_of
 from simonides.text.analyse import query_terms
 
 FOUND = 12
 """Memories that recall is asked for: of them those are shown that most likely bear on the question,
 and that say something new."""
+
+SUMMARY_CHARS = 1_300
+"""Maximum number of characters of the catch-up: a whole summary."""
+
+MOST_SUMMARIES = 64
+"""Summaries among which one may be shown, the last ones: of others the user refused the topic, or
+an agent may not see them. Set by judgement."""
 
 
 def digest(
@@ -96,7 +109,7 @@ def digest(
         if not rules.enabled:
             return _told(engine, who, code, [], floor=0.0, is_kept=receipt)
         records = core_records(engine, who, scopes, connection)
-        last = catch_up(engine, who, rules, connection) if has_core else PromptSection()
+        last = _catch_up(engine, who, rules, connection) if has_core else PromptSection()
         changes = changes_since(engine, who, ask, hits, connection) if hits else NOTHING
         least = floor_of(engine, who, connection) if floor is None else floor
     block = core_block(records, policy)
@@ -133,6 +146,29 @@ def _is_sum(about: str) -> bool:
     """Whether a question names nothing but small numbers, as "What is 2+2?" does."""
     terms = query_terms(about)
     return bool(terms) and all(term.isdigit() and len(term) < 4 for term in terms)
+
+
+def _catch_up(
+    engine: Engine, who: Principal, rules: DigestRules, connection: Connection
+) -> PromptSection:
+    """Return the line of the latest summary where a conversation begins.
+
+    However old it is, it is shown; only what the reader may see, and nothing of a refused topic.
+    """
+    now, idle = engine.clock.now_ms(), engine.settings.idle_minutes
+    found = last_part(connection, who)
+    if who.home.task is not None or (found is not None and not found.is_over(now, idle)):
+        return PromptSection()
+    [reach] = [each for each in readable(engine, who) if each.owner == who.owner]
+    named = {"owner": who.owner, "purpose": who.purpose or "", "limit": MOST_SUMMARIES}
+    roots = [root for (root,) in connection.rows(statements.LAST_SUMMARIES, named)]
+    rows = latest_of(connection, who.owner, roots)
+    records = (record_of(row) for row in rows if unrefused(connection, who, [row]))
+    for record in records:
+        is_shown = record.is_current and record.sensitivity in rules.sensitivities
+        if is_shown and may_see(who, reach, record.partition):
+            return PromptSection([item_of(record, "last", SUMMARY_CHARS)], [record])
+    return PromptSection()
 
 
 def profile(engine: Engine, who: Principal, *, receipt: bool = True) -> Digest:

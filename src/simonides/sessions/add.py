@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from simonides.capture.commands import Request, Understood
 from simonides.capture.messages import Message, read_messages
+from simonides.capture.slots import Slot, slots_of
 from simonides.capture.wishes import is_yes
 from simonides.change import privacy
 from simonides.conversations.parts import go_on, last_part, next_position
@@ -16,24 +17,27 @@ from simonides.core.clock import local_time, to_ms, zoned_moment
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import EventType, Outcome
+from simonides.core.policy import folded
 from simonides.core.record import REFUSED, Draft, Record, Source
 from simonides.core.results import AddLine, AddReport
 from simonides.core.scope import Principal
 from simonides.core.validation import enum_member, text
 from simonides.prompt.receipts import echoed
 from simonides.recall.view import OptOut
-from simonides.sessions.facts import correct_facts, keep_last
 from simonides.sessions.model import read_by_model
 from simonides.sessions.reading import UNSURE, WITHDRAWS, Piece, pieces_of
 from simonides.sessions.requests import carry_out
 from simonides.sessions.resent import Mark, known, last_turns, replaced, undo
-from simonides.storage.rows import id_bytes, record_of
+from simonides.storage import statements
+from simonides.storage.rows import MemoryRow, id_bytes, memories, record_of
 from simonides.text.analyse import analyse
+from simonides.text.changes import corrected
 from simonides.text.topics import EVERYTHING, is_session
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import Commit, Hold, Judgement, judge
 from simonides.write.owner_write import owner_write
 from simonides.write.remember import decided, decided_alone, vectors_of
+from simonides.write.statement import SOON
 
 SLICE = 64
 """Maximum messages of one transaction; turns of larger calls get their vectors afterwards."""
@@ -75,8 +79,8 @@ def add(
 
     pieces = [pieces_of(message, me=me, source=source) for message in given]
     every = [piece for each in pieces for piece in each]
-    correct_facts(engine, who, every)
-    keep_last(engine, who, every)
+    _correct_facts(engine, who, every)
+    _keep_last(engine, who, every)
     _settle(engine, who, every)
     engine.journal.flush()
     with engine.db.read(who.owner) as connection:
@@ -171,6 +175,48 @@ class Said:
         if self.when is None or before.when is None:
             return False
         return self.when - before.when > timedelta(minutes=minutes)
+
+
+# -- facts that a message corrects or keeps --------------------------------------------------------
+
+
+def _correct_facts(engine: Engine, who: Principal, said: Sequence[Piece]) -> None:
+    """Let "Sorry, I meant Hull" teach what it corrects, a fact of the turns before it."""
+    for place, piece in enumerate(said):
+        for clause in piece.corrections:
+            recent = [f for each in said[max(place - SOON, 0) : place] for f in each.learned]
+            facts = [*reversed(recent), *_last_facts(engine, who)]
+            fact = next(filter(None, (_corrected(each, clause) for each in facts)), None)
+            piece.learned += [fact] if fact is not None else []
+
+
+def _keep_last(engine: Engine, who: Principal, said: Sequence[Piece]) -> None:
+    """Let "Remember that." keep what the user said last, in this call or before."""
+    for place, piece in enumerate(said):
+        if not piece.keeps_last:
+            continue
+        own = [each.text for each in said[:place] if each.source == "user_stated"]
+        with engine.db.read(who.owner) as connection:
+            own = own or [row["content"] for row in privacy.last_said(connection, who)]
+        piece.learned += [{"content": text, "category": "fact"} for text in own[-1:]]
+
+
+def _last_facts(engine: Engine, who: Principal) -> list[MemoryRow]:
+    params = {"owner": who.owner, "session": who.conversation, "limit": SOON}
+    with engine.db.read(who.owner) as connection:
+        return memories(connection, statements.LAST_FACTS, **params)
+
+
+def _corrected(fact: Mapping[str, Any], clause: str) -> dict[str, Any] | None:
+    """Return a fact with a new value, if its sentence states the same key with that value."""
+    key, old, new = fact.get("key"), fact["content"], corrected(clause)
+    quote = fact.get("quote") or ""
+    if key is None or not new or old not in quote:
+        return None
+    said = {Slot(folded(slot.key), slot.value) for slot in slots_of(quote.replace(old, new))}
+    if Slot(key, new) not in said:
+        return None
+    return {"content": new, "key": key, "category": fact["category"], "quote": clause}
 
 
 # -- storing ---------------------------------------------------------------------------------------
