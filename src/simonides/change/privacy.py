@@ -96,9 +96,8 @@ def _also(engine: Engine, who: Principal, about: str) -> list[tuple[str, str]]:
     found = named(engine, who, about)
     clauses = [clause for each in found.exact for clause in each.clauses]
     slots = [slot for clause in clauses for slot in slots_of(clause) if slot.key]
-    keys = {
-        slot.key for slot in slots if not found.topic.covers(analyse(f"{slot.key} {slot.value}"))
-    }
+    covers = found.topic.covers
+    keys = {slot.key for slot in slots if not covers(analyse(f"{slot.key} {slot.value}"))}
     danger = [("category", DANGER)] if class_in("health", plain(about)) else []
     return [*(("key", key) for key in sorted(keys)), *danger]
 
