@@ -468,7 +468,7 @@ def test_a_cursor_of_another_list_is_refused(ana, cursor):
 def test_the_last_summary_is_not_hidden_behind_those_of_other_purposes(
     store, ana, monday, clock, monkeypatch
 ):
-    monkeypatch.setattr("simonides.prompt.catch_up.MOST_SUMMARIES", 1)
+    monkeypatch.setattr("simonides.prompt.digest.MOST_SUMMARIES", 1)
     monday.end()
     clock.advance(minutes=1)
     billing = store.memory(user="ana", purpose="billing")

@@ -39,9 +39,9 @@ from simonides.recall.lookup import versions
 from simonides.recall.view import OptOut, is_refused, opt_outs_of, renew
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import by_id, id_bytes, latest_of
+from simonides.storage.rows import MemoryRow, by_id, id_bytes, latest_of
 from simonides.text.analyse import Mark, analyse
-from simonides.text.topics import EVERYTHING, topic_of
+from simonides.text.topics import EVERYTHING, Topic, topic_of
 from simonides.write import pending
 from simonides.write.owner_write import owner_write
 
@@ -71,7 +71,10 @@ def refuse(
     [(kind, value)] = named.items()
     data: dict[str, Any] = {"names": [], "also": []}
     if kind == "topic":
-        data = {"names": sorted(_tied(engine, who, value)), "also": _also(engine, who, value)}
+        data = {
+            "names": sorted(tied_topic(engine, who, value).tied),
+            "also": _also(engine, who, value),
+        }
     if kind == "topic" and not topic_of(value).names_something:
         raise InvalidInput("about", "names no subject, for example 'my wife' or 'my health'")
     with owner_write(engine, who.owner, who.name) as (tx, index):
@@ -92,9 +95,8 @@ def _also(engine: Engine, who: Principal, about: str) -> list[tuple[str, str]]:
     found = named(engine, who, about)
     clauses = [clause for each in found.exact for clause in each.clauses]
     slots = [slot for clause in clauses for slot in slots_of(clause) if slot.key]
-    keys = {
-        slot.key for slot in slots if not found.topic.covers(analyse(f"{slot.key} {slot.value}"))
-    }
+    covers = found.topic.covers
+    keys = {slot.key for slot in slots if not covers(analyse(f"{slot.key} {slot.value}"))}
     danger = [("category", DANGER)] if class_in("health", plain(about)) else []
     return [*(("key", key) for key in sorted(keys)), *danger]
 
@@ -144,7 +146,8 @@ class Gone(NamedTuple):
 
 def forget_topic(engine: Engine, who: Principal, about: str) -> int:
     """Forget for good what a topic names of the user's memories; return how many that changed."""
-    gone = _forget(engine, who, named(engine, who, about))
+    found = named(engine, who, about)
+    gone = _forget(engine, who, found.exact, found.topic)
     if gone.undo is not None:
         undo.finish(engine, who.owner, id_bytes(gone.undo))
     return gone.number
@@ -158,7 +161,7 @@ def forget_named(engine: Engine, who: Principal, about: str) -> tuple[Named, lis
         exact; and what has gone.
     """
     found = meant(engine, who, about)
-    gone = _forget(engine, who, found)
+    gone = _forget(engine, who, found.exact, found.topic)
     if found.likely:
         ask_back(engine, who, about, found)
     return found, named(engine, who, about).exact if found.exact else [], gone
@@ -191,15 +194,14 @@ def sounds_meant(engine: Engine, who: Principal, texts: Sequence[str]) -> bool:
     return any(v is not None and sounds_asked(each, v, id) for each, v in vectors)
 
 
-def _forget(engine: Engine, who: Principal, found: Named) -> Gone:
-    redactions = [
-        redacted(engine, each.row, each.clauses.__contains__)
-        for each in found.exact
-        if each.clauses
-    ]
-    roots = [each.row["root"] for each in found.exact if not each.clauses]
-    topic = found.topic
-    return _forgotten(engine, who, roots, redactions, lambda text: topic.covers(analyse(text)))
+def _forget(
+    engine: Engine, who: Principal, found: Sequence[Found], topic: Topic | None = None
+) -> Gone:
+    """Forget memories and clauses, and what waits of a topic."""
+    redactions = [redacted(engine, row, said.__contains__) for row, said in found if said]
+    roots = [row["root"] for row, said in found if not said]
+    says = None if topic is None else lambda text: topic.covers(analyse(text))
+    return _forgotten(engine, who, roots, redactions, says)
 
 
 def forget_everything(engine: Engine, who: Principal) -> Gone:
@@ -215,15 +217,23 @@ def forget_session(engine: Engine, who: Principal) -> Gone:
 
 def forget_last_said(engine: Engine, who: Principal, count: int) -> Gone:
     """Forget the last messages of the user in the conversation, with what they taught."""
-    roots = _roots(engine, who, statements.LAST_SAID, gap=int(Mark.GAP), limit=count)
+    with engine.db.read(who.owner) as connection:
+        roots = [row["root"] for row in last_said(connection, who, count)]
     return _forgotten(engine, who, roots)
 
 
-def _roots(engine: Engine, who: Principal, sql: str, **params: int) -> list[bytes]:
+def last_said(connection: Connection, who: Principal, count: int = 1) -> list[MemoryRow]:
+    """Return the last messages of the user in the conversation, the latest first."""
+    params = {"owner": who.owner, "session": who.conversation, "gap": int(Mark.GAP), "limit": count}
+    roots = [root for (root,) in connection.rows(statements.LAST_SAID, params)]
+    return list(latest_of(connection, who.owner, roots))
+
+
+def _roots(engine: Engine, who: Principal, sql: str) -> list[bytes]:
     """Return the roots of memories of the conversation."""
-    params_of = {"owner": who.owner, "session": who.conversation, **params}
+    params = {"owner": who.owner, "session": who.conversation}
     with engine.db.read(who.owner) as connection:
-        return [root for (root,) in connection.rows(sql, params_of)]
+        return [root for (root,) in connection.rows(sql, params)]
 
 
 def _forgotten(
@@ -237,12 +247,11 @@ def _forgotten(
     copies = {root: forget_copies(engine, who, who.home, root) for root in roots}
     count, kept = 0, None
     with owner_write(engine, who.owner, who.name) as write:
-        tx, done = write.tx, set[bytes]()
+        tx = write.tx
         tx.gone = []
         for root in roots:
-            count += bool(forget_rows(tx, versions(tx.connection, tx.owner, root), done))
-        for redaction in redactions:
-            count += redact(write, redaction, done)
+            count += bool(forget_rows(tx, versions(tx.connection, tx.owner, root)))
+        count += sum(redact(write, each) for each in redactions)
         if says is not None:
             count += pending.forget(tx, says)
         if tx.gone:
@@ -251,11 +260,6 @@ def _forgotten(
     if count:
         engine.db.checkpoint()
     return Gone(count, kept)
-
-
-def _tied(engine: Engine, who: Principal, words: str) -> frozenset[str]:
-    """Return the terms of the names that the user's memories tie to a topic."""
-    return tied_topic(engine, who, words).tied
 
 
 # -- questions -------------------------------------------------------------------------------------
@@ -290,11 +294,10 @@ def asks_everything(engine: Engine, who: Principal, *, answered: bool = False) -
         answered: Whether the user answers, which only the next message can; the same request again
             confirms it for ten minutes.
     """
-    now = engine.clock.now_ms()
-    last = _roots(engine, who, statements.LAST_SAID, gap=int(Mark.GAP), limit=1) if answered else []
+    since = engine.clock.now_ms() - AGAIN_MS
     with engine.db.read(who.owner) as connection:
-        spoke = max([0, *(row["created_at"] for row in latest_of(connection, who.owner, last))])
-        since = spoke if answered else now - AGAIN_MS
+        if answered:
+            since = max([0, *(row["created_at"] for row in last_said(connection, who))])
         return any(
             entry.session == who.conversation
             and entry.data.get("said") == EVERYTHING
@@ -311,13 +314,8 @@ def forget_meant(engine: Engine, who: Principal, entry: pending.Entry) -> Gone:
     places = {bytes.fromhex(id): numbers for id, numbers in entry.data["meant"].items()}
     with engine.db.read(who.owner) as connection:
         rows = by_id(connection, who.owner, places)
-    redactions: list[Redaction] = []
-    roots: list[bytes] = []
+    found = []
     for row in rows:
         every = clauses_of(row["content"]) if places[row["id"]] else []
-        gone = {every[number] for number in places[row["id"]]}
-        if gone:
-            redactions.append(redacted(engine, row, gone.__contains__))
-        else:
-            roots.append(row["root"])
-    return _forgotten(engine, who, roots, redactions)
+        found.append(Found(row, tuple(every[number] for number in places[row["id"]])))
+    return _forget(engine, who, found)

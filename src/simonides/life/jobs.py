@@ -2,6 +2,7 @@
 
 A row of the table ``due`` names a job of an owner, and its time. Of several workers the one that
 moves the row does the job: the new time is its lease. A killed job is due again after the lease.
+Vectors of another embedder are made anew here, while reads stay correct.
 """
 
 from __future__ import annotations
@@ -13,16 +14,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simonides.change.review import drop_late
+from simonides.change.review import drop_late, look_again
 from simonides.core.clock import FOREVER, MINUTE_MS
 from simonides.core.engine import Engine
+from simonides.core.outcome import EventType
 from simonides.life import gc
-from simonides.life.embedding import embed_owner
+from simonides.models.embedder import EmbedderFailed, embed
 from simonides.sessions.end import end_idle, read_idle
-from simonides.sessions.second_look import look_again
 from simonides.storage import statements
+from simonides.storage.rows import MemoryRow, memories, record_of
 from simonides.write import pending
-from simonides.write.owner_write import GC
+from simonides.write.candidate import analysed_as
+from simonides.write.owner_write import GC, owner_write
+from simonides.write.versions import index_row, vector_cells
 
 Job = Callable[[Engine, str, Any], object]
 """A job: a function of the store, an owner, and an argument. It may be run twice."""
@@ -43,6 +47,9 @@ LEASE_MS = 10 * MINUTE_MS
 FIRST_DELAY_MS, MOST_DELAY_MS = 15_000, 360 * MINUTE_MS
 """Delay of a job that failed once, which doubles with each failure, and the longest. Not
 measured."""
+
+SLICE = 64
+"""Memories of one transaction that are embedded anew."""
 
 UNKNOWN_DELAY_MS = 60 * MINUTE_MS
 """Delay of a job that this version does not know, as a newer one may. Set by judgement."""
@@ -129,3 +136,43 @@ def attempt(name: str, work: Callable[[], object]) -> bool:
         _log.warning("%s failed: %s at %s", name, type(error).__name__, where)
         return False
     return True
+
+
+# -- vectors of another embedder -------------------------------------------------------------------
+
+
+def embed_owner(engine: Engine, owner: str) -> int:
+    """Give the memories of an owner vectors of the embedder in use; return how many got one.
+
+    Until then they are found by their words. What the embedder fails on is left for later.
+    """
+    done = 0
+    while engine.embedder is not None and (rows := _lacking(engine, owner)):
+        try:
+            vectors = embed(engine.embedder, [_text(row) for row in rows])
+        except EmbedderFailed as error:
+            _log.warning("not embedded: %s", error)
+            return done
+        name = engine.embedder.model_id
+        with owner_write(engine, owner, "embedding") as (tx, index):
+            for row, vector in zip(rows, vectors, strict=True):
+                now = tx.memory(row["id"])
+                if now is None or now["known_to"] is not None:
+                    continue  # replaced or forgotten meanwhile
+                cells = {"embedder": name, "updated_at": now["updated_at"], **vector_cells(vector)}
+                tx.touch(now, EventType.EMBEDDED, **cells)
+                index_row(index, tx.known(row["id"]))
+                done += 1
+    return done
+
+
+def _lacking(engine: Engine, owner: str) -> list[MemoryRow]:
+    params = {"owner": owner, "embedder": engine.indexes.embedder, "limit": SLICE}
+    with engine.db.read(owner) as connection:
+        return memories(connection, statements.NOT_EMBEDDED, **params)
+
+
+def _text(row: MemoryRow) -> str:
+    record = record_of(row)
+    fields = (record.content, record.speaker, record.key, record.tags, record.category)
+    return analysed_as(*fields).text

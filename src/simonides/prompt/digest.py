@@ -10,13 +10,15 @@ from typing import Any
 
 from simonides.capture.messages import read_messages
 from simonides.capture.segments import Whose, fragments_of
+from simonides.conversations.parts import last_part
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
+from simonides.core.policy import DigestRules
 from simonides.core.record import id_text
 from simonides.core.results import Digest, Hit, Receipt
 from simonides.core.scope import Principal
 from simonides.core.validation import between
-from simonides.prompt.catch_up import catch_up
+from simonides.govern.rights import may_see, readable
 from simonides.prompt.core_block import core_block
 from simonides.prompt.found import Limits, found_part
 from simonides.prompt.lines import (
@@ -31,11 +33,22 @@ from simonides.prompt.receipts import floor_of, keep, question_digest
 from simonides.recall.changes import NOTHING, changes_since
 from simonides.recall.lookup import MAX_LISTED, list_memories
 from simonides.recall.recall import MAX_QUERY_CHARS, ask_of, core_records, recall
+from simonides.recall.view import unrefused
+from simonides.storage import statements
+from simonides.storage.database import Connection
+from simonides.storage.rows import latest_of, record_of
 from simonides.text.analyse import query_terms
 
 FOUND = 12
 """Memories that recall is asked for: of them those are shown that most likely bear on the question,
 and that say something new."""
+
+SUMMARY_CHARS = 1_300
+"""Maximum number of characters of the catch-up: a whole summary."""
+
+MOST_SUMMARIES = 64
+"""Summaries among which one may be shown, the last ones: of others the user refused the topic, or
+an agent may not see them. Set by judgement."""
 
 
 def digest(
@@ -96,7 +109,7 @@ def digest(
         if not rules.enabled:
             return _told(engine, who, code, [], floor=0.0, is_kept=receipt)
         records = core_records(engine, who, scopes, connection)
-        last = catch_up(engine, who, rules, connection) if has_core else PromptSection()
+        last = _catch_up(engine, who, rules, connection) if has_core else PromptSection()
         changes = changes_since(engine, who, ask, hits, connection) if hits else NOTHING
         least = floor_of(engine, who, connection) if floor is None else floor
     block = core_block(records, policy)
@@ -124,15 +137,37 @@ def question_of(about: object) -> str | None:
 
 
 def _own_words(text: str) -> str:
-    return "".join(
-        part.text for part in fragments_of(text) if part.whose is not Whose.OTHER
-    ).strip()
+    own = (part.text for part in fragments_of(text) if part.whose is not Whose.OTHER)
+    return "".join(own).strip()
 
 
 def _is_sum(about: str) -> bool:
     """Whether a question names nothing but small numbers, as "What is 2+2?" does."""
     terms = query_terms(about)
     return bool(terms) and all(term.isdigit() and len(term) < 4 for term in terms)
+
+
+def _catch_up(
+    engine: Engine, who: Principal, rules: DigestRules, connection: Connection
+) -> PromptSection:
+    """Return the line of the latest summary where a conversation begins.
+
+    However old it is, it is shown; only what the reader may see, and nothing of a refused topic.
+    """
+    now, idle = engine.clock.now_ms(), engine.settings.idle_minutes
+    found = last_part(connection, who)
+    if who.home.task is not None or (found is not None and not found.is_over(now, idle)):
+        return PromptSection()
+    [reach] = [each for each in readable(engine, who) if each.owner == who.owner]
+    named = {"owner": who.owner, "purpose": who.purpose or "", "limit": MOST_SUMMARIES}
+    roots = [root for (root,) in connection.rows(statements.LAST_SUMMARIES, named)]
+    rows = latest_of(connection, who.owner, roots)
+    records = (record_of(row) for row in rows if unrefused(connection, who, [row]))
+    for record in records:
+        is_shown = record.is_current and record.sensitivity in rules.sensitivities
+        if is_shown and may_see(who, reach, record.partition):
+            return PromptSection([item_of(record, "last", SUMMARY_CHARS)], [record])
+    return PromptSection()
 
 
 def profile(engine: Engine, who: Principal, *, receipt: bool = True) -> Digest:
@@ -149,13 +184,9 @@ def profile(engine: Engine, who: Principal, *, receipt: bool = True) -> Digest:
     policy = engine.policies.for_org(who.home.org, who.agent)
     with engine.db.read(*(each.owner for each in ask_of(engine, who, "").reach)) as connection:
         block = core_block(core_records(engine, who, None, connection), policy, is_whole=True)
-    named = [
-        record
-        for record in list_memories(
-            engine, who, filter={"key": {"$exists": True}}, limit=MAX_LISTED
-        )
-        if record.id not in block.by_id and record.sensitivity in policy.digest.sensitivities
-    ]
+    keyed = list_memories(engine, who, filter={"key": {"$exists": True}}, limit=MAX_LISTED)
+    more = [record for record in keyed if record.id not in block.by_id]
+    named = [record for record in more if record.sensitivity in policy.digest.sensitivities]
     named.sort(key=lambda each: each.said_at, reverse=True)
     facts = PromptSection([item_of(each, "relevant", LINE_CHARS) for each in named], named)
     return _told(engine, who, "", [block, facts], floor=0.0, is_kept=receipt)
@@ -180,11 +211,17 @@ def _told(
     hidden = {kind: n for part in parts for kind, n in part.hidden.items()}
     text = assembled(items, hidden) if parts else ""
     receipt = Receipt(
-        id=id_text(engine.ids.new(now)), at=to_datetime(now), reader=who.home.path,
-        purpose=who.purpose, question_digest=code, floor=floor,
-        items=tuple(items), left_out=tuple(each for part in parts for each in part.left_out),
-        hidden=hidden, digest=hash_of(text),
-    )  # fmt: skip
+        id=id_text(engine.ids.new(now)),
+        at=to_datetime(now),
+        reader=who.home.path,
+        purpose=who.purpose,
+        question_digest=code,
+        floor=floor,
+        items=tuple(items),
+        left_out=tuple(each for part in parts for each in part.left_out),
+        hidden=hidden,
+        digest=hash_of(text),
+    )
     if items:
         shown = {id for item in items for id in item.ids}
         seen = [record for part in parts for record in part.records if record.id in shown]

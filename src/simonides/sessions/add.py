@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from simonides.capture.commands import Request, Understood
 from simonides.capture.messages import Message, read_messages
+from simonides.capture.slots import Slot, slots_of
 from simonides.capture.wishes import is_yes
 from simonides.change import privacy
 from simonides.conversations.parts import go_on, last_part, next_position
@@ -16,24 +17,27 @@ from simonides.core.clock import local_time, to_ms, zoned_moment
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import EventType, Outcome
+from simonides.core.policy import folded
 from simonides.core.record import REFUSED, Draft, Record, Source
 from simonides.core.results import AddLine, AddReport
 from simonides.core.scope import Principal
 from simonides.core.validation import enum_member, text
 from simonides.prompt.receipts import echoed
 from simonides.recall.view import OptOut
-from simonides.sessions.facts import correct_facts, keep_last
 from simonides.sessions.model import read_by_model
 from simonides.sessions.reading import UNSURE, WITHDRAWS, Piece, pieces_of
 from simonides.sessions.requests import carry_out
 from simonides.sessions.resent import Mark, known, last_turns, replaced, undo
-from simonides.storage.rows import id_bytes, record_of
+from simonides.storage import statements
+from simonides.storage.rows import MemoryRow, id_bytes, memories, record_of
 from simonides.text.analyse import analyse
+from simonides.text.changes import corrected
 from simonides.text.topics import EVERYTHING, is_session
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import Commit, Hold, Judgement, judge
 from simonides.write.owner_write import owner_write
-from simonides.write.remember import decided, decided_alone, vectors_of
+from simonides.write.remember import decided, decided_alone, embedded
+from simonides.write.statement import SOON
 
 SLICE = 64
 """Maximum messages of one transaction; turns of larger calls get their vectors afterwards."""
@@ -75,8 +79,8 @@ def add(
 
     pieces = [pieces_of(message, me=me, source=source) for message in given]
     every = [piece for each in pieces for piece in each]
-    correct_facts(engine, who, every)
-    keep_last(engine, who, every)
+    _correct_facts(engine, who, every)
+    _keep_last(engine, who, every)
     _settle(engine, who, every)
     engine.journal.flush()
     with engine.db.read(who.owner) as connection:
@@ -90,22 +94,34 @@ def add(
         for m, parts in zip(given, pieces, strict=True)
     ]
     when = to_ms(read[0].when or local_time(engine.clock, engine.clock.now_ms()))
-    marks, idle = [each.marks() for each in read], engine.settings.idle_minutes
-    resent, edited = known(marks, *before, when, idle)
+    marks = [each.marks() for each in read]
+    resent, edited = known(marks, *before, when, engine.settings.idle_minutes)
+    lines = _kept(engine, who, read, resent, edited)
+    return AddReport(lines=tuple(lines), **read_by_model(engine, who, wait=wait))
+
+
+def _kept(
+    engine: Engine,
+    who: Principal,
+    read: Sequence[Said],
+    resent: Set[int],
+    edited: Mapping[int, Sequence[bytes]],
+) -> list[AddLine]:
+    """Store the messages in order, and do what each asks: it is about what came before."""
     lines: list[AddLine] = []
     batch: list[Said] = []
     later = len(read) - len(resent) > SLICE
     for place, each in enumerate(read):
         asks = [ask for piece in each.pieces for ask in piece.asks]
         ends = asks or len(batch) == SLICE or place in resent
-        if batch and (ends or each.is_after(batch[-1], idle)):
+        if batch and (ends or each.is_after(batch[-1], engine.settings.idle_minutes)):
             lines += _stored(engine, who, batch, turns_later=later)
             batch = []
         if place in resent:
             lines.append(AddLine(role=each.message.role, reasons=("resent",)))
             continue
         batch.append(replace(each, edits=edited.get(place, ())))
-        if asks:  # they are about what came before
+        if asks:
             told = any(ask.kind is Request.OFF_RECORD for ask in asks)
             cut = told or any(piece.is_cut for piece in each.pieces)
             sure = privacy.asks_everything(engine, who)
@@ -117,7 +133,7 @@ def add(
         lines += _stored(engine, who, batch, turns_later=later)
     if later:
         engine.worker.ask("embed", who.owner)
-    return AddReport(lines=tuple(lines), **read_by_model(engine, who, wait=wait))
+    return lines
 
 
 def _with_said(messages: list[Message], said: str | None) -> list[Message]:
@@ -173,6 +189,48 @@ class Said:
         return self.when - before.when > timedelta(minutes=minutes)
 
 
+# -- facts that a message corrects or keeps --------------------------------------------------------
+
+
+def _correct_facts(engine: Engine, who: Principal, said: Sequence[Piece]) -> None:
+    """Let "Sorry, I meant Hull" teach what it corrects, a fact of the turns before it."""
+    for place, piece in enumerate(said):
+        for clause in piece.corrections:
+            recent = [f for each in said[max(place - SOON, 0) : place] for f in each.learned]
+            facts = [*reversed(recent), *_last_facts(engine, who)]
+            fact = next(filter(None, (_corrected(each, clause) for each in facts)), None)
+            piece.learned += [fact] if fact is not None else []
+
+
+def _keep_last(engine: Engine, who: Principal, said: Sequence[Piece]) -> None:
+    """Let "Remember that." keep what the user said last, in this call or before."""
+    for place, piece in enumerate(said):
+        if not piece.keeps_last:
+            continue
+        own = [each.text for each in said[:place] if each.source == "user_stated"]
+        with engine.db.read(who.owner) as connection:
+            own = own or [row["content"] for row in privacy.last_said(connection, who)]
+        piece.learned += [{"content": text, "category": "fact"} for text in own[-1:]]
+
+
+def _last_facts(engine: Engine, who: Principal) -> list[MemoryRow]:
+    params = {"owner": who.owner, "session": who.conversation, "limit": SOON}
+    with engine.db.read(who.owner) as connection:
+        return memories(connection, statements.LAST_FACTS, **params)
+
+
+def _corrected(fact: Mapping[str, Any], clause: str) -> dict[str, Any] | None:
+    """Return a fact with a new value, if its sentence states the same key with that value."""
+    key, old, new = fact.get("key"), fact["content"], corrected(clause)
+    quote = fact.get("quote") or ""
+    if key is None or not new or old not in quote:
+        return None
+    said = {Slot(folded(slot.key), slot.value) for slot in slots_of(quote.replace(old, new))}
+    if Slot(key, new) not in said:
+        return None
+    return {"content": new, "key": key, "category": fact["category"], "quote": clause}
+
+
 # -- storing ---------------------------------------------------------------------------------------
 
 
@@ -181,7 +239,7 @@ def _stored(
 ) -> list[AddLine]:
     """Store messages in one transaction, each with what is learned from it."""
     every = [j for each in said for turn, facts in each.judged for j in (turn, *facts)]
-    vectors = iter(vectors_of(engine, every, turns_later=turns_later))
+    ready = iter(embedded(engine, every, turns_later=turns_later))
     lines: list[AddLine] = []
     with owner_write(engine, who.owner, who.name) as write:
         tx = write.tx
@@ -191,20 +249,18 @@ def _stored(
             learned: list[Outcome] = []
             over = len(tx.ended)
             old, gone = undo(write, who, each.edits) if each.edits else ([], [])
-            for piece, (judged, facts) in zip(each.pieces, each.judged, strict=True):
-                before, vector = old.pop(0) if old else None, next(vectors)
-                at = position if before is None else before["position"]
-                one = placed(judged, position=at)
+            for piece, (_, facts) in zip(each.pieces, each.judged, strict=True):
+                before = old.pop(0) if old else None
+                turn = placed(next(ready), position=before["position"] if before else position)
                 if before is None:
-                    outcome = decided(write, one, vector)
+                    outcome = decided(write, turn)
                     position += 1
                 else:
-                    outcome = replaced(write, one, vector, before, has_time=each.at is not None)
+                    outcome = replaced(write, turn, before, has_time=each.at is not None)
                 kept += [outcome] if piece.is_kept else []  # a gap only holds the place
                 parents = () if outcome.record is None else (outcome.record,)
-                for fact in facts:
-                    fact = placed(fact, parents=parents)
-                    learned.append(decided_alone(write, fact, next(vectors)))
+                for _ in facts:
+                    learned.append(decided_alone(write, placed(next(ready), parents=parents)))
             for row in old:  # the message has fewer turns now
                 tx.end(row, "superseded", EventType.SUPERSEDED, "edited")
             turns = {id_bytes(each.record.id) for each in kept if each.record is not None}
@@ -249,9 +305,8 @@ def _cut_refused(pieces: Sequence[Piece], refused: tuple[list[OptOut], bool]) ->
                 piece.cut(each.topic)
             elif each.topic is None:
                 piece.cut_learned(each.covers)
-        is_refused |= any(
-            ask.kind is Request.REFUSE and is_session(ask.about) for ask in piece.asks
-        )
+        refuses = [ask.about for ask in piece.asks if ask.kind is Request.REFUSE]
+        is_refused |= any(map(is_session, refuses))
 
 
 def placed(judged: Judgement, **fields: Any) -> Judgement:
@@ -288,6 +343,9 @@ def _line(
     if not (kept or said.message.reasons):
         reasons.append("system" if said.message.role == "system" else "nothing_to_keep")
     return AddLine(
-        role=said.message.role, kept=tuple(kept), learned=tuple(learned),
-        reasons=tuple(reasons), ended=tuple(ended),
-    )  # fmt: skip
+        role=said.message.role,
+        kept=tuple(kept),
+        learned=tuple(learned),
+        reasons=tuple(reasons),
+        ended=tuple(ended),
+    )
