@@ -1,9 +1,9 @@
 """BERT's uncased WordPiece, in pure Python.
 
-`normalise` rewrites each character on its own: drop controls and accents, lower case, spaces around
-punctuation and CJK ideographs. Blanks then separate the words. Each word is cut greedily into the
-longest pieces of the vocabulary. Markers such as "[MASK]" inside a text are plain text here, never
-special tokens.
+Each character is rewritten on its own: drop controls and accents, lower case, spaces around
+punctuation and CJK ideographs. So a final Greek sigma is lowered like any other, as in the
+reference. Blanks then separate the words. Each word is cut greedily into the longest pieces of the
+vocabulary. Markers such as "[MASK]" inside a text are plain text here, never special tokens.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class WordPiece:
     def _words(self, text: str) -> list[int]:
         return [
             token
-            for word in normalise(text).split()
+            for word in text.translate(_REWRITES).split()
             for token in (self._pieces(word) if len(word) <= MAX_WORD_CHARS else self._unknown)
         ]
 
@@ -94,13 +94,6 @@ class WordPiece:
             ids.append(token)
             start, lead = end, CONTINUATION
         return tuple(ids)
-
-
-def normalise(text: str) -> str:
-    """Rewrite a text so that splitting it at blanks gives BERT's uncased words. Each character is
-    rewritten alone, so a final Greek sigma is lowered like any other, as in the reference.
-    """
-    return text.translate(_REWRITES)
 
 
 def _rewrite(char: str) -> str:

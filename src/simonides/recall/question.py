@@ -82,8 +82,8 @@ def read_question(text: str, today: date) -> Question:
     """
     text = text.strip()
     folded = fold(text)
-    is_about_now = _NOW.search(folded) or _STATE.search(folded)
-    is_about_now = is_about_now or (_PRESENT.search(folded) and _VALUE.search(folded))
+    asks_value = _PRESENT.search(folded) and _VALUE.search(folded)
+    is_about_now = _NOW.search(folded) or _STATE.search(folded) or asks_value
     return Question(
         form=_form(text, folded),
         of_self=bool(SELF.search(folded)),
@@ -177,9 +177,8 @@ def _span(year: int, month: int, day: int) -> Days | None:
         first = date(year, month, day or 1)
     except ValueError:
         return None
-    if day:
-        return Days(first, first)
-    return Days(first, date(year + month // 12, month % 12 + 1, 1) - timedelta(1))
+    last = first if day else date(year + month // 12, month % 12 + 1, 1) - timedelta(1)
+    return Days(first, last)
 
 
 def within(days: tuple[Days, ...], said: NDArray[np.int32]) -> NDArray[np.float32]:
