@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Sequence
 
@@ -19,6 +20,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is None:
         gc.disable()  # most commands are short, and the process ends with them
+        # Threads that nothing uses, see `simonides.models.threads`, would still be made.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # noqa: TID251 - numpy reads it
     from simonides.cli.app import run
 
     status = run(sys.argv[1:] if argv is None else argv)

@@ -7,7 +7,11 @@ others of a call. If onnxruntime is installed (extra `fast`), it runs the layers
 
 from __future__ import annotations
 
+from os import SEEK_CUR
 from pathlib import Path
+from struct import unpack
+from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +34,10 @@ CLS, SEP = 101, 102
 HEADS = 12
 EPSILON = np.float32(1e-12)
 
+LENGTHS_AT = 26
+"""Where the header of a ZIP entry holds the lengths of its name and its extra field, which follow
+(PKWARE, APPNOTE 4.3.7)."""
+
 
 class Network:
     """The transformer. Thread-safe after construction: it only reads.
@@ -45,13 +53,11 @@ class Network:
         self._pieces = WordPiece(read_vocabulary(directory))
         mapped = np.load(directory / "table.npy", mmap_mode="r", allow_pickle=False)
         self._table: NDArray[np.int8] = np.asarray(mapped)  # a plain view is faster than np.memmap
-        self._weights: dict[str, Floats] = {}
-        with np.load(directory / "layers.npz", allow_pickle=False) as held:
-            for name in held.files:
-                cells = held[name]
-                if cells.dtype == np.int8:
-                    cells = (cells * held[f"{name}.steps"][:, None]).T
-                self._weights[name] = cells
+        held = _arrays(directory / "layers.npz")
+        self._weights: dict[str, Floats] = {
+            name: (cells * held[f"{name}.steps"][:, None]).T if cells.dtype == np.int8 else cells
+            for name, cells in held.items()
+        }
         self._layers = sum(name.endswith(".attend") for name in self._weights)
         self._session = None
         if runtime == "onnxruntime":
@@ -96,6 +102,20 @@ class Network:
             x = x + wide @ w[f"{n}.narrow"] + w[f"{n}.narrow.bias"]
             x = _normed(x, w[f"{n}.last.gain"], w[f"{n}.last.bias"])
         return x[1:-1]
+
+
+def _arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a file of `numpy.savez`, in half of the time of `numpy.load`.
+
+    The entries are not compressed. Their checksums are not checked.
+    """
+    found = {}
+    with path.open("rb") as stream, ZipFile(stream) as entries:
+        for entry in entries.infolist():
+            stream.seek(entry.header_offset + LENGTHS_AT)
+            stream.seek(sum(unpack("<HH", stream.read(4))), SEEK_CUR)
+            found[entry.filename.removesuffix(".npy")] = np.lib.format.read_array(stream)
+    return found
 
 
 def _normed(x: Floats, gain: Floats, bias: Floats) -> Floats:

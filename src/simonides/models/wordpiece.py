@@ -8,7 +8,6 @@ vocabulary. Markers such as "[MASK]" inside a text are plain text here, never sp
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
@@ -36,10 +35,10 @@ CONTINUATION = "##"
 
 # CJK ideographs as BERT defines them; each becomes a word of its own. Kana and Hangul do not. The
 # start of the last-but-two block (2B920) is the reference tokenizer's, kept for equal ids.
-CJK = re.compile(
-    "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b73f"
-    "\U0002b740-\U0002b81f\U0002b920-\U0002ceaf\U0002f800-\U0002fa1f]"
-)
+CJK = (
+    (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F),
+    (0x2B740, 0x2B81F), (0x2B920, 0x2CEAF), (0x2F800, 0x2FA1F),
+)  # fmt: skip
 
 
 class WordPiece:
@@ -109,7 +108,7 @@ def _rewrite(char: str) -> str:
         for part in unicodedata.normalize("NFD", char)
         if unicodedata.category(part) != "Mn"
     )
-    return f" {bare} " if CJK.match(char) else bare
+    return f" {bare} " if any(low <= ord(char) <= high for low, high in CJK) else bare
 
 
 def _spaced_if_punctuation(char: str) -> str:
