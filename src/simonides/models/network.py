@@ -66,8 +66,8 @@ class Network:
             self._session = session_of(self._weights, (directory / "layers.onnx").read_bytes())
             kept = {name: each for name, each in self._weights.items() if not name[0].isdigit()}
             self._weights = kept
-        with np.load(directory / "axes.npz", allow_pickle=False) as held:
-            self.mean, self.axes, self.counts = held["mean"], held["axes"], held["counts"]
+        held = _arrays(directory / "axes.npz")
+        self.mean, self.axes, self.counts = held["mean"], held["axes"], held["counts"]
 
     def ids_of(self, text: str) -> list[int]:
         """Return the token ids of a text."""

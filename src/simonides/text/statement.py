@@ -67,7 +67,7 @@ _SCOPES = listed("scopes")
 _MOVABLE = listed("movable")
 
 # Scripts with one character a syllable or word: Hangul, Han, kana, Yi, full- and half-width forms.
-_SYLLABIC = re.compile(
+_SYLLABIC = (
     "[\u1100-\u11ff\u2e80-\u9fff\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
     "\U0001aff0-\U0001b2ff\U00020000-\U0003ffff]"
 )
@@ -244,7 +244,7 @@ def _words(chunk: str) -> Iterator[_Word]:
 def _pieces(bare: str) -> list[str]:
     """Return the words of a chunk: characters of syllabic scripts one by one, other runs whole."""
     if not bare.isascii():
-        return _SYLLABIC.sub(r" \g<0> ", bare).split()
+        return re.sub(_SYLLABIC, r" \g<0> ", bare).split()
     # A hyphen between letters is a space ("well-known").
     return bare.split("-") if bare.replace("-", "").isalpha() and bare[0] != "-" else [bare]
 
