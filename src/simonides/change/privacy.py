@@ -42,7 +42,7 @@ from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, by_id, id_bytes, latest_of
 from simonides.text.analyse import Mark, analyse
-from simonides.text.topics import EVERYTHING, Topic, topic_of
+from simonides.text.topics import EVERYTHING, topic_of
 from simonides.write import pending
 from simonides.write.owner_write import owner_write
 
@@ -96,8 +96,9 @@ def _also(engine: Engine, who: Principal, about: str) -> list[tuple[str, str]]:
     found = named(engine, who, about)
     clauses = [clause for each in found.exact for clause in each.clauses]
     slots = [slot for clause in clauses for slot in slots_of(clause) if slot.key]
-    covers = found.topic.covers
-    keys = {slot.key for slot in slots if not covers(analyse(f"{slot.key} {slot.value}"))}
+    keys = {
+        slot.key for slot in slots if not found.topic.covers(analyse(f"{slot.key} {slot.value}"))
+    }
     danger = [("category", DANGER)] if class_in("health", plain(about)) else []
     return [*(("key", key) for key in sorted(keys)), *danger]
 
@@ -166,8 +167,7 @@ class Gone(NamedTuple):
 
 def forget_topic(engine: Engine, who: Principal, about: str) -> int:
     """Forget for good what a topic names of the user's memories; return how many that changed."""
-    found = named(engine, who, about)
-    gone = _forget(engine, who, found.exact, found.topic)
+    gone = _forget(engine, who, named(engine, who, about))
     if gone.undo is not None:
         undo.finish(engine, who.owner, id_bytes(gone.undo))
     return gone.number
@@ -181,7 +181,7 @@ def forget_named(engine: Engine, who: Principal, about: str) -> tuple[Named, lis
         exact; and what has gone.
     """
     found = meant(engine, who, about)
-    gone = _forget(engine, who, found.exact, found.topic)
+    gone = _forget(engine, who, found)
     if found.likely:
         ask_back(engine, who, about, found)
     return found, named(engine, who, about).exact if found.exact else [], gone
@@ -214,14 +214,15 @@ def sounds_meant(engine: Engine, who: Principal, texts: Sequence[str]) -> bool:
     return any(v is not None and sounds_asked(each, v, id) for each, v in vectors)
 
 
-def _forget(
-    engine: Engine, who: Principal, found: Sequence[Found], topic: Topic | None = None
-) -> Gone:
-    """Forget memories and clauses, and what waits of a topic."""
-    redactions = [redacted(engine, row, said.__contains__) for row, said in found if said]
-    roots = [row["root"] for row, said in found if not said]
-    says = None if topic is None else lambda text: topic.covers(analyse(text))
-    return _forgotten(engine, who, roots, redactions, says)
+def _forget(engine: Engine, who: Principal, found: Named) -> Gone:
+    redactions = [
+        redacted(engine, each.row, each.clauses.__contains__)
+        for each in found.exact
+        if each.clauses
+    ]
+    roots = [each.row["root"] for each in found.exact if not each.clauses]
+    topic = found.topic
+    return _forgotten(engine, who, roots, redactions, lambda text: topic.covers(analyse(text)))
 
 
 def forget_everything(engine: Engine, who: Principal) -> Gone:
@@ -267,11 +268,12 @@ def _forgotten(
     copies = {root: forget_copies(engine, who, who.home, root) for root in roots}
     count, kept = 0, None
     with owner_write(engine, who.owner, who.name) as write:
-        tx = write.tx
+        tx, done = write.tx, set[bytes]()
         tx.gone = []
         for root in roots:
-            count += bool(forget_rows(tx, versions(tx.connection, tx.owner, root)))
-        count += sum(redact(write, each) for each in redactions)
+            count += bool(forget_rows(tx, versions(tx.connection, tx.owner, root), done))
+        for redaction in redactions:
+            count += redact(write, redaction, done)
         if says is not None:
             count += pending.forget(tx, says)
         if tx.gone:
@@ -334,8 +336,13 @@ def forget_meant(engine: Engine, who: Principal, entry: pending.Entry) -> Gone:
     places = {bytes.fromhex(id): numbers for id, numbers in entry.data["meant"].items()}
     with engine.db.read(who.owner) as connection:
         rows = by_id(connection, who.owner, places)
-    found = []
+    redactions: list[Redaction] = []
+    roots: list[bytes] = []
     for row in rows:
         every = clauses_of(row["content"]) if places[row["id"]] else []
-        found.append(Found(row, tuple(every[number] for number in places[row["id"]])))
-    return _forget(engine, who, found)
+        gone = {every[number] for number in places[row["id"]]}
+        if gone:
+            redactions.append(redacted(engine, row, gone.__contains__))
+        else:
+            roots.append(row["root"])
+    return _forgotten(engine, who, roots, redactions)

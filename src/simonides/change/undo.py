@@ -27,7 +27,7 @@ from simonides.write import pending
 from simonides.write.endings import note
 from simonides.write.owner_write import OwnerWrite, owner_write
 from simonides.write.tombstones import unbury
-from simonides.write.versions import enter, link, under_key
+from simonides.write.versions import enter, under_key
 
 UNDO_MS = 10 * MINUTE_MS
 """How long what was forgotten in words can be taken back. Set by judgement."""
@@ -108,8 +108,9 @@ def _ids(outcome: object) -> list[str]:
         asked = [each for line in outcome.lines for each in line.asked]
     ids = [each.undo for each in asked if each.undo is not None]
     if not ids:
-        problem = "has nothing that can be taken back; give what `add` answered"
-        raise InvalidInput("outcome", problem)
+        raise InvalidInput(
+            "outcome", "has nothing that can be taken back; give what `add` answered"
+        )
     return ids
 
 
@@ -121,8 +122,9 @@ def _restore(write: OwnerWrite, rows: list[MemoryRow]) -> None:
         if (now := tx.latest(root)) is not None:
             tx.delete(now["id"], "undone")
     for row in sorted(rows, key=lambda row: (row["said_at"], row["id"])):
-        others = [each for each in under_key(write, row) if each["root"] != row["root"]]
-        if row["known_to"] is None and others:
+        if row["known_to"] is None and any(
+            each["root"] != row["root"] for each in under_key(write, row)
+        ):
             row = {**row, "known_to": tx.now, "ended": "superseded"}  # another value was told since
         if row["known_to"] is None:
             enter(write, row, EventType.CREATED, "undone")
@@ -130,7 +132,8 @@ def _restore(write: OwnerWrite, rows: list[MemoryRow]) -> None:
             tx.insert(row, EventType.CREATED, "undone")
         for parent in json.loads(row["parents"] or "[]"):
             if (known := tx.memory(id_bytes(parent))) is not None:
-                link(tx, row, known["root"])
+                link = {"owner": tx.owner, "parent_owner": tx.owner, "parent": known["root"]}
+                tx.connection.run(statements.DERIVE, {**link, "child": row["root"]})
     for row in rows:
         if row["known_to"] is None and tx.known(row["id"])["known_to"] is None:
             note(write, row)

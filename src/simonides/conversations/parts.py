@@ -90,7 +90,8 @@ def last_part(connection: Connection, who: Principal) -> SessionPart | None:
 
 def unread_parts(connection: Connection, who: Principal) -> list[SessionPart]:
     """Return the parts that the model could not read, the latest first."""
-    return _parts(connection, statements.UNREAD, owner=who.owner, purpose=who.purpose or "")
+    named = {"owner": who.owner, "purpose": who.purpose or ""}
+    return _parts(connection, statements.UNREAD, **named)
 
 
 def part_of(connection: Connection, owner: str, id: bytes) -> SessionPart | None:
@@ -98,10 +99,9 @@ def part_of(connection: Connection, owner: str, id: bytes) -> SessionPart | None
     return next(iter(_parts(connection, statements.PART, owner=owner, id=id)), None)
 
 
-def ending_parts(engine: Engine, owner: str, name: str) -> list[SessionPart]:
+def ending_parts(connection: Connection, owner: str, name: str) -> list[SessionPart]:
     """Return the parts of a conversation whose end has begun, oldest first."""
-    with engine.db.read(owner) as connection:
-        return _parts(connection, statements.ENDING, owner=owner, name=name)
+    return _parts(connection, statements.ENDING, owner=owner, name=name)
 
 
 def keep(connection: Connection, owner: str, part: SessionPart) -> None:
@@ -169,20 +169,9 @@ def go_on(
     }  # fmt: skip
     number = 1 if found is None else found.part + 1
     new = SessionPart(
-        tx.new_id(),
-        name_of(who),
-        number,
-        "open",
-        "",
-        begun,
-        last,
-        None,
-        turns,
-        who.purpose or "",
-        None,
-        None,
-        data,
-    )
+        tx.new_id(), name_of(who), number, "open", "", begun, last, None, turns,
+        who.purpose or "", None, None, data,
+    )  # fmt: skip
     row = {**new._asdict(), "owner": tx.owner, "data": json.dumps(data), "salt": tx.salt()}
     tx.connection.run(statements.BEGIN_PART, row)
     _let_end(engine, tx, new.id)
@@ -234,11 +223,16 @@ def principal_of_part(part: SessionPart) -> Principal:
     return Principal(home, **who, purpose=purpose, actor="session end")
 
 
+def last_of(part: SessionPart) -> int:
+    """Return the last position that may belong to a part."""
+    return int(part.data.get("last", 2**53))
+
+
 def turns_of(
-    connection: Connection, who: Principal, first: int, last: int | None = None, limit: int = 2**31
+    connection: Connection, who: Principal, first: int, last: int = 2**53, limit: int = 2**31
 ) -> list[MemoryRow]:
     """Return the turns of a principal's conversation between two positions, oldest first."""
-    between = {"first": first, "last": 2**53 if last is None else last, "limit": limit}
+    between = {"first": first, "last": last, "limit": limit}
     return memories(connection, statements.TURNS_BETWEEN, **turns_named(who), **between)
 
 
@@ -280,13 +274,12 @@ def parts_of_page(
 
 def _conversation(own: Sequence[SessionPart]) -> Conversation:
     return Conversation(
-        name=principal_of_part(own[0]).conversation,
-        parts=len(own),
+        name=principal_of_part(own[0]).conversation, parts=len(own),
         is_open=any(each.status == "open" for each in own),
         begun=min(to_datetime(each.begun, each.data["utc_offset"]) for each in own),
         last=to_datetime(own[0].last, own[0].data["utc_offset"]),
         turns=sum(each.turns for each in own),
-    )
+    )  # fmt: skip
 
 
 def learned_from(connection: Connection, owner: str, turns: Sequence[MemoryRow]) -> list[MemoryRow]:

@@ -137,8 +137,9 @@ def question_of(about: object) -> str | None:
 
 
 def _own_words(text: str) -> str:
-    own = (part.text for part in fragments_of(text) if part.whose is not Whose.OTHER)
-    return "".join(own).strip()
+    return "".join(
+        part.text for part in fragments_of(text) if part.whose is not Whose.OTHER
+    ).strip()
 
 
 def _is_sum(about: str) -> bool:
@@ -184,9 +185,13 @@ def profile(engine: Engine, who: Principal, *, receipt: bool = True) -> Digest:
     policy = engine.policies.for_org(who.home.org, who.agent)
     with engine.db.read(*(each.owner for each in ask_of(engine, who, "").reach)) as connection:
         block = core_block(core_records(engine, who, None, connection), policy, is_whole=True)
-    keyed = list_memories(engine, who, filter={"key": {"$exists": True}}, limit=MAX_LISTED)
-    more = [record for record in keyed if record.id not in block.by_id]
-    named = [record for record in more if record.sensitivity in policy.digest.sensitivities]
+    named = [
+        record
+        for record in list_memories(
+            engine, who, filter={"key": {"$exists": True}}, limit=MAX_LISTED
+        )
+        if record.id not in block.by_id and record.sensitivity in policy.digest.sensitivities
+    ]
     named.sort(key=lambda each: each.said_at, reverse=True)
     facts = PromptSection([item_of(each, "relevant", LINE_CHARS) for each in named], named)
     return _told(engine, who, "", [block, facts], floor=0.0, is_kept=receipt)
@@ -211,17 +216,11 @@ def _told(
     hidden = {kind: n for part in parts for kind, n in part.hidden.items()}
     text = assembled(items, hidden) if parts else ""
     receipt = Receipt(
-        id=id_text(engine.ids.new(now)),
-        at=to_datetime(now),
-        reader=who.home.path,
-        purpose=who.purpose,
-        question_digest=code,
-        floor=floor,
-        items=tuple(items),
-        left_out=tuple(each for part in parts for each in part.left_out),
-        hidden=hidden,
-        digest=hash_of(text),
-    )
+        id=id_text(engine.ids.new(now)), at=to_datetime(now), reader=who.home.path,
+        purpose=who.purpose, question_digest=code, floor=floor,
+        items=tuple(items), left_out=tuple(each for part in parts for each in part.left_out),
+        hidden=hidden, digest=hash_of(text),
+    )  # fmt: skip
     if items:
         shown = {id for item in items for id in item.ids}
         seen = [record for part in parts for record in part.records if record.id in shown]

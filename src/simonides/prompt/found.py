@@ -133,15 +133,10 @@ def _item(
         marks = (REFUSED,) if is_refused else ()
     marks = (*marks, "earlier") if is_over else marks
     item = DigestItem(
-        ids=tuple(hit.id for hit in run),
-        owner=best.record.owner,
-        part="relevant" if best.relevance >= rules.relevant else "possible",
-        marks=marks,
-        earlier=earlier,
-        score=best.score,
-        relevance=best.relevance,
-        chars=chars,
-    )
+        ids=tuple(hit.id for hit in run), owner=best.record.owner,
+        part="relevant" if best.relevance >= rules.relevant else "possible", marks=marks,
+        earlier=earlier, score=best.score, relevance=best.relevance, chars=chars,
+    )  # fmt: skip
     return with_line(item, [hit.record for hit in run])
 
 
@@ -191,10 +186,11 @@ def _before(hits: Sequence[Hit], changes: Changes, rules: DigestRules) -> dict[s
     last = {id: _last(id, changes.newer, ids) for id in ids & changes.newer.keys()}
     before = {id: [r] for id, r in last.items() if r.sensitivity in rules.sensitivities}
     for hit in hits:
-        near = changes.later.get(hit.id, ())
         for each in (other.record for other in hits if hit.id in changes.sure):
-            is_own = _speaker(each) == _speaker(hit.record)
-            is_near = each.id in near or (is_own and cue_of(each.content) >= Cue.CHANGES)
+            is_change = cue_of(each.content) >= Cue.CHANGES
+            is_near = each.id in changes.later.get(hit.id, ()) or (
+                is_change and _speaker(each) == _speaker(hit.record)
+            )
             if is_near and each.said_at > hit.record.said_at:
                 before.setdefault(hit.id, []).append(each)
     return before

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -36,7 +36,7 @@ from simonides.text.topics import EVERYTHING, is_session
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import Commit, Hold, Judgement, judge
 from simonides.write.owner_write import owner_write
-from simonides.write.remember import decided, decided_alone, embedded
+from simonides.write.remember import decided, decided_alone, vectors_of
 from simonides.write.statement import SOON
 
 SLICE = 64
@@ -94,34 +94,22 @@ def add(
         for m, parts in zip(given, pieces, strict=True)
     ]
     when = to_ms(read[0].when or local_time(engine.clock, engine.clock.now_ms()))
-    marks = [each.marks() for each in read]
-    resent, edited = known(marks, *before, when, engine.settings.idle_minutes)
-    lines = _kept(engine, who, read, resent, edited)
-    return AddReport(lines=tuple(lines), **read_by_model(engine, who, wait=wait))
-
-
-def _kept(
-    engine: Engine,
-    who: Principal,
-    read: Sequence[Said],
-    resent: Set[int],
-    edited: Mapping[int, Sequence[bytes]],
-) -> list[AddLine]:
-    """Store the messages in order, and do what each asks: it is about what came before."""
+    marks, idle = [each.marks() for each in read], engine.settings.idle_minutes
+    resent, edited = known(marks, *before, when, idle)
     lines: list[AddLine] = []
     batch: list[Said] = []
     later = len(read) - len(resent) > SLICE
     for place, each in enumerate(read):
         asks = [ask for piece in each.pieces for ask in piece.asks]
         ends = asks or len(batch) == SLICE or place in resent
-        if batch and (ends or each.is_after(batch[-1], engine.settings.idle_minutes)):
+        if batch and (ends or each.is_after(batch[-1], idle)):
             lines += _stored(engine, who, batch, turns_later=later)
             batch = []
         if place in resent:
             lines.append(AddLine(role=each.message.role, reasons=("resent",)))
             continue
         batch.append(replace(each, edits=edited.get(place, ())))
-        if asks:
+        if asks:  # they are about what came before
             told = any(ask.kind is Request.OFF_RECORD for ask in asks)
             cut = told or any(piece.is_cut for piece in each.pieces)
             sure = privacy.asks_everything(engine, who)
@@ -133,7 +121,7 @@ def _kept(
         lines += _stored(engine, who, batch, turns_later=later)
     if later:
         engine.worker.ask("embed", who.owner)
-    return lines
+    return AddReport(lines=tuple(lines), **read_by_model(engine, who, wait=wait))
 
 
 def _with_said(messages: list[Message], said: str | None) -> list[Message]:
@@ -239,7 +227,7 @@ def _stored(
 ) -> list[AddLine]:
     """Store messages in one transaction, each with what is learned from it."""
     every = [j for each in said for turn, facts in each.judged for j in (turn, *facts)]
-    ready = iter(embedded(engine, every, turns_later=turns_later))
+    vectors = iter(vectors_of(engine, every, turns_later=turns_later))
     lines: list[AddLine] = []
     with owner_write(engine, who.owner, who.name) as write:
         tx = write.tx
@@ -249,18 +237,20 @@ def _stored(
             learned: list[Outcome] = []
             over = len(tx.ended)
             old, gone = undo(write, who, each.edits) if each.edits else ([], [])
-            for piece, (_, facts) in zip(each.pieces, each.judged, strict=True):
-                before = old.pop(0) if old else None
-                turn = placed(next(ready), position=before["position"] if before else position)
+            for piece, (judged, facts) in zip(each.pieces, each.judged, strict=True):
+                before, vector = old.pop(0) if old else None, next(vectors)
+                at = position if before is None else before["position"]
+                one = placed(judged, position=at)
                 if before is None:
-                    outcome = decided(write, turn)
+                    outcome = decided(write, one, vector)
                     position += 1
                 else:
-                    outcome = replaced(write, turn, before, has_time=each.at is not None)
+                    outcome = replaced(write, one, vector, before, has_time=each.at is not None)
                 kept += [outcome] if piece.is_kept else []  # a gap only holds the place
                 parents = () if outcome.record is None else (outcome.record,)
-                for _ in facts:
-                    learned.append(decided_alone(write, placed(next(ready), parents=parents)))
+                for fact in facts:
+                    fact = placed(fact, parents=parents)
+                    learned.append(decided_alone(write, fact, next(vectors)))
             for row in old:  # the message has fewer turns now
                 tx.end(row, "superseded", EventType.SUPERSEDED, "edited")
             turns = {id_bytes(each.record.id) for each in kept if each.record is not None}
@@ -305,8 +295,9 @@ def _cut_refused(pieces: Sequence[Piece], refused: tuple[list[OptOut], bool]) ->
                 piece.cut(each.topic)
             elif each.topic is None:
                 piece.cut_learned(each.covers)
-        refuses = [ask.about for ask in piece.asks if ask.kind is Request.REFUSE]
-        is_refused |= any(map(is_session, refuses))
+        is_refused |= any(
+            ask.kind is Request.REFUSE and is_session(ask.about) for ask in piece.asks
+        )
 
 
 def placed(judged: Judgement, **fields: Any) -> Judgement:
@@ -343,9 +334,6 @@ def _line(
     if not (kept or said.message.reasons):
         reasons.append("system" if said.message.role == "system" else "nothing_to_keep")
     return AddLine(
-        role=said.message.role,
-        kept=tuple(kept),
-        learned=tuple(learned),
-        reasons=tuple(reasons),
-        ended=tuple(ended),
-    )
+        role=said.message.role, kept=tuple(kept), learned=tuple(learned),
+        reasons=tuple(reasons), ended=tuple(ended),
+    )  # fmt: skip

@@ -27,7 +27,7 @@ from simonides.text.statement import content_hash
 from simonides.write.candidate import candidate_of, check_key
 from simonides.write.judge import judge
 from simonides.write.owner_write import owner_write
-from simonides.write.remember import decided, embedded
+from simonides.write.remember import decided, vectors_of
 
 
 def note(
@@ -38,15 +38,10 @@ def note(
     if key is not None:
         check_key(text("key", key), engine.policies.for_org(who.home.org, who.agent))
     draft = Draft(
-        text("text", said),
-        position=0,
-        session=who.conversation,
-        role="assistant",
-        source=Source.AGENT_INFERRED.value,
-        importance=weight.value,
-        origin="note",
+        text("text", said), position=0, session=who.conversation, role="assistant",
+        source=Source.AGENT_INFERRED.value, importance=weight.value, origin="note",
         metadata=None if key is None else {"key": key},
-    )
+    )  # fmt: skip
     return logged(engine, who, draft, lambda tx, _, position: go_on(engine, tx, who, position, 1))
 
 
@@ -65,10 +60,10 @@ def logged(
         then: Called with the transaction, the outcome, and the place of the turn.
     """
     judged = judge(candidate_of(engine, who, draft))
-    [ready] = embedded(engine, [judged])
+    [vector] = vectors_of(engine, [judged])
     with owner_write(engine, who.owner, who.name) as write:
         position = next_position(write.tx, who)
-        outcome = decided(write, placed(ready, position=position))
+        outcome = decided(write, placed(judged, position=position), vector)
         then(write.tx, outcome, position)
     return outcome
 
@@ -101,11 +96,9 @@ def buffer(engine: Engine, who: Principal, *, max_tokens: int = 8_000) -> Buffer
         summary = [{"role": "system", "content": f"Summary of {cut} earlier turns. {told}"}]
     shown = (*summary, *said[cut:])
     return Buffer(
-        messages=shown,
-        tokens=sum(count(each["content"]) for each in shown),
-        summed_up=cut,
+        messages=shown, tokens=sum(count(each["content"]) for each in shown), summed_up=cut,
         pressure=sum(costs) / most,
-    )
+    )  # fmt: skip
 
 
 def _message(turn: MemoryRow) -> dict[str, str]:

@@ -31,7 +31,7 @@ default; a turn stays as it is, so that the conversation can be shown.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from simonides.core.clock import DAY_MS
@@ -41,7 +41,6 @@ from simonides.hygiene.injection import INSTRUCTION, find_injection
 from simonides.hygiene.personal import find_personal
 from simonides.hygiene.rules import Finding
 from simonides.hygiene.secrets import find_secrets
-from simonides.models.embedder import Encoded
 from simonides.write.candidate import Candidate
 
 _EXPOSED = (Trust.AGENT, Trust.EXTERNAL)
@@ -57,14 +56,12 @@ class Commit:
         reasons: What was noticed, machine-readable.
         relation: How a model relates it to a known memory: ``same``, ``replaces`` or ``beside``.
         about: Root of that memory.
-        vector: Of its text; None without an embedder, or where it failed.
     """
 
     candidate: Candidate
     reasons: tuple[str, ...] = ()
     relation: str = ""
     about: bytes | None = None
-    vector: Encoded | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -142,11 +139,11 @@ class _Texts(NamedTuple):
 
 
 def _unseen(candidate: Candidate, after: Candidate | None) -> _Texts:
-    said, named = set[str](), set[str]()
-    if after is not None:
-        said, named = {after.content, *after.statements()}, set(after.names())
+    if after is None:
+        return _Texts(has_content=True, statements=candidate.statements(), names=candidate.names())
+    said, named = {after.content, *after.statements()}, set(after.names())
     return _Texts(
-        after is None or candidate.content != after.content,
+        candidate.content != after.content,
         tuple(text for text in candidate.statements() if text not in said),
         tuple(name for name in candidate.names() if name not in named),
     )

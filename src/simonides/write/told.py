@@ -38,8 +38,9 @@ def own_words(text: str, name: str | None) -> str:
         told = re.sub(r"\b(?:her|his|their)\b", "my", told)
     told = owner.sub(lambda found: "my" if found[1] else "me", told)
     opens = re.match(rf"({_ADVERBS})([\w']+)", told, re.IGNORECASE)
-    verbs = setting("told_verbs").split()
-    if opens and (opens[2].lower() in verbs or (opens[1] and opens[2].endswith("s"))):
+    if opens and (
+        opens[2].lower() in setting("told_verbs").split() or (opens[1] and opens[2].endswith("s"))
+    ):
         return f"I {opens[1].lower()}{_first(opens[2].lower())}{told[opens.end() :]}"
     return f"I {lead} {told[:1].lower()}{told[1:]}" if (lead := _lead(told)) else told
 
@@ -50,8 +51,8 @@ def _patterns(name: str | None) -> tuple[re.Pattern[str], ...]:
     names = ["(?:[Tt]he )?(?:[Uu]ser|[Pp]atient)"]
     words = re.split(r"[ ._'-]", name or "")
     for each in (words, words[:1]) if name else ():
-        forms = (each, [word.title() for word in each])
-        names += [r"[ ._'-]".join(map(re.escape, form)) for form in forms]
+        names += [r"[ ._'-]".join(re.escape(word) for word in form)
+                  for form in (each, [word.title() for word in each])]  # fmt: skip
     who = rf"\b(?:{'|'.join(names)})"
     subject = re.compile(rf"{who} ({_ADVERBS})([\w']+)\b")
     object = r"((?:that )?(?:he|she|they|(?:the )?(?:user|patient)) )|(?=an? |the |no |\w+ allerg)"
