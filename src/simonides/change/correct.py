@@ -23,7 +23,7 @@ from simonides.write.gates import insert, rejected
 from simonides.write.judge import Drop, judge, judge_approved
 from simonides.write.owner_write import OwnerWrite, owner_write
 from simonides.write.remember import decided, vectors_of
-from simonides.write.versions import changed_version, enter, renew, under_key
+from simonides.write.versions import changed_version, enter, renew, standing, under_key
 
 
 def correct(
@@ -46,7 +46,7 @@ def correct(
     given: dict[str, Any] = {"pinned": pinned, "importance": importance, "quote": quote}
     fields = {name: value for name, value in given.items() if value is not None}
     cells: dict[str, Any] = _end_of(engine, expires)
-    standing = own(engine, who, which)
+    found = own(engine, who, which)
     if content is None:
         if quote is not None or not (fields or cells):
             problem = "name what is to change: content, pinned, importance or expires"
@@ -56,17 +56,17 @@ def correct(
             cells["pinned"] = int(draft.pinned)
         if importance is not None:
             cells["importance"] = draft.importance
-        return _adjust(engine, who, which, standing, cells)
+        return _adjust(engine, who, which, found, cells)
     fields |= {"content": content, "source": Source.USER_CORRECTION}
-    fields["triple"] = with_object(standing.triple, content)
-    candidate = candidate_of_record(engine, who, standing, standing.scope, "correct", fields)
+    fields["triple"] = with_object(found.triple, content)
+    candidate = candidate_of_record(engine, who, found, found.scope, "correct", fields)
     judged = judge_approved(candidate)
     if isinstance(judged, Drop):
-        with owner_write(engine, standing.owner, who.name) as (tx, _):
+        with owner_write(engine, found.owner, who.name) as (tx, _):
             return rejected(tx, judged)
     [vector] = vectors_of(engine, [judged])
-    with owner_write(engine, standing.owner, who.name) as write:
-        row = _in_force(write.tx, standing, which)
+    with owner_write(engine, found.owner, who.name) as write:
+        row = _in_force(write.tx, found, which)
         kept = ("parents",) if row["ttl"] is None else ("parents", "ttl", "hard_expires_at")
         cells = {name: row[name] for name in kept} | cells
         return insert(write, judged, vector, row, OutcomeKind.SUPERSEDED, cells)
@@ -85,11 +85,11 @@ def _end_of(engine: Engine, expires: Any) -> dict[str, int | None]:
 
 
 def _adjust(
-    engine: Engine, who: Principal, which: object, standing: Record, cells: Mapping[str, Any]
+    engine: Engine, who: Principal, which: object, found: Record, cells: Mapping[str, Any]
 ) -> Outcome:
     """Store a version with the same text and other columns."""
-    with owner_write(engine, standing.owner, who.name) as write:
-        row = _in_force(write.tx, standing, which)
+    with owner_write(engine, found.owner, who.name) as write:
+        row = _in_force(write.tx, found, which)
         changed = changed_version(write.tx, row, **cells)
         made = [
             write.tx.end(row, "superseded", EventType.SUPERSEDED, by=changed["id"]),
@@ -105,10 +105,10 @@ def confirm(engine: Engine, who: Principal, which: object) -> Outcome:
     Raises:
         NotFound: If there is no such memory of the principal's own.
     """
-    standing = own(engine, who, which)
-    policy = engine.policies.for_org(standing.scope.org, who.agent)
-    with owner_write(engine, standing.owner, who.name) as write:
-        row = _in_force(write.tx, standing, which)
+    found = own(engine, who, which)
+    policy = engine.policies.for_org(found.scope.org, who.agent)
+    with owner_write(engine, found.owner, who.name) as write:
+        row = _in_force(write.tx, found, which)
         rules = policy.categories.get(row["category"], Category())
         confirmed, event = renew(write, row, EventType.CONFIRMED, rules, verified_at=write.tx.now)
     return Outcome(kind=OutcomeKind.BUMPED, record=record_of(confirmed), events=(event,))
@@ -125,25 +125,23 @@ def promote(engine: Engine, who: Principal, which: object, to: str = "org") -> O
         ScopeDenied: If the target is not above, or not the principal's to write.
         QuotaExceeded: If the target is full and nothing may give way.
     """
-    standing, target = own(engine, who, which), named_scope(who, to)
+    found, target = own(engine, who, which), named_scope(who, to)
     if target not in who.home.ancestors[1:] or target.org is None:
         raise ScopeDenied(target.path, "promote", "name the user or the org above this scope")
     if target.owner != who.owner:
         check_writable(engine, who, target)
-    fields: dict[str, Any] = {
-        "triple": standing.triple, "parents": (standing.id,), "origin": standing.id,
-    }  # fmt: skip
-    if standing.hard_expires_at is not None:  # the copy goes when the original goes
-        left = to_ms(standing.hard_expires_at) - engine.clock.now_ms()
+    fields: dict[str, Any] = {"triple": found.triple, "parents": (found.id,), "origin": found.id}
+    if found.hard_expires_at is not None:  # the copy goes when the original goes
+        left = to_ms(found.hard_expires_at) - engine.clock.now_ms()
         fields["ttl_days"] = left / DAY_MS
-    judged = judge(candidate_of_record(engine, who, standing, target, "promote", fields))
+    judged = judge(candidate_of_record(engine, who, found, target, "promote", fields))
     [vector] = vectors_of(engine, [judged])
     with owner_write(engine, target.owner, who.name) as write:
         outcome = decided(write, judged, vector)
     if not outcome:
         return outcome
-    with owner_write(engine, standing.owner, who.name) as (tx, _):
-        tx.note(EventType.PROMOTED, "memories", b"", reason=f"{standing.id} to {target.path}")
+    with owner_write(engine, found.owner, who.name) as (tx, _):
+        tx.note(EventType.PROMOTED, "memories", b"", reason=f"{found.id} to {target.path}")
     return outcome
 
 
@@ -161,14 +159,13 @@ def ended_by(write: OwnerWrite, id: bytes) -> Iterator[MemoryRow]:
     """Yield what a version has ended as next versions, where nothing has taken its place."""
     tx = write.tx
     for row in memories(tx.connection, statements.ENDED_BY, owner=tx.owner, id=id):
-        last = tx.latest(row["root"])
-        if (last is None or last["known_to"] is not None) and not under_key(write, row):
+        if standing(tx, row["root"]) is None and not under_key(write, row):
             yield changed_version(tx, row)
 
 
-def _in_force(tx: Transaction, standing: Record, which: object) -> MemoryRow:
+def _in_force(tx: Transaction, found: Record, which: object) -> MemoryRow:
     """Return the row that is in force now of a memory that was found before the turn."""
-    row = tx.latest(id_bytes(standing.root))
-    if row is None or row["known_to"] is not None:
+    row = standing(tx, id_bytes(found.root))
+    if row is None:
         raise NotFound(name_of(which))
     return row

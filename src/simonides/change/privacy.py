@@ -42,7 +42,7 @@ from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, by_id, id_bytes, latest_of
 from simonides.text.analyse import Mark, analyse
-from simonides.text.topics import EVERYTHING, topic_of
+from simonides.text.topics import EVERYTHING, Topic, topic_of
 from simonides.write import pending
 from simonides.write.owner_write import owner_write
 
@@ -167,7 +167,8 @@ class Gone(NamedTuple):
 
 def forget_topic(engine: Engine, who: Principal, about: str) -> int:
     """Forget for good what a topic names of the user's memories; return how many that changed."""
-    gone = _forget(engine, who, named(engine, who, about))
+    found = named(engine, who, about)
+    gone = _forget(engine, who, found.exact, found.topic)
     if gone.undo is not None:
         undo.finish(engine, who.owner, id_bytes(gone.undo))
     return gone.number
@@ -181,7 +182,7 @@ def forget_named(engine: Engine, who: Principal, about: str) -> tuple[Named, lis
         exact; and what has gone.
     """
     found = meant(engine, who, about)
-    gone = _forget(engine, who, found)
+    gone = _forget(engine, who, found.exact, found.topic)
     if found.likely:
         ask_back(engine, who, about, found)
     return found, named(engine, who, about).exact if found.exact else [], gone
@@ -214,15 +215,14 @@ def sounds_meant(engine: Engine, who: Principal, texts: Sequence[str]) -> bool:
     return any(v is not None and sounds_asked(each, v, id) for each, v in vectors)
 
 
-def _forget(engine: Engine, who: Principal, found: Named) -> Gone:
-    redactions = [
-        redacted(engine, each.row, each.clauses.__contains__)
-        for each in found.exact
-        if each.clauses
-    ]
-    roots = [each.row["root"] for each in found.exact if not each.clauses]
-    topic = found.topic
-    return _forgotten(engine, who, roots, redactions, lambda text: topic.covers(analyse(text)))
+def _forget(
+    engine: Engine, who: Principal, found: Sequence[Found], topic: Topic | None = None
+) -> Gone:
+    """Forget memories and clauses, and what waits of a topic."""
+    redactions = [redacted(engine, row, said.__contains__) for row, said in found if said]
+    roots = [row["root"] for row, said in found if not said]
+    says = None if topic is None else lambda text: topic.covers(analyse(text))
+    return _forgotten(engine, who, roots, redactions, says)
 
 
 def forget_everything(engine: Engine, who: Principal) -> Gone:
@@ -336,13 +336,8 @@ def forget_meant(engine: Engine, who: Principal, entry: pending.Entry) -> Gone:
     places = {bytes.fromhex(id): numbers for id, numbers in entry.data["meant"].items()}
     with engine.db.read(who.owner) as connection:
         rows = by_id(connection, who.owner, places)
-    redactions: list[Redaction] = []
-    roots: list[bytes] = []
+    found = []
     for row in rows:
         every = clauses_of(row["content"]) if places[row["id"]] else []
-        gone = {every[number] for number in places[row["id"]]}
-        if gone:
-            redactions.append(redacted(engine, row, gone.__contains__))
-        else:
-            roots.append(row["root"])
-    return _forgotten(engine, who, roots, redactions)
+        found.append(Found(row, tuple(every[number] for number in places[row["id"]])))
+    return _forget(engine, who, found)

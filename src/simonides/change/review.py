@@ -32,6 +32,7 @@ from simonides.write.candidate import candidate_of
 from simonides.write.judge import Commit, Drop, judge_approved
 from simonides.write.owner_write import OwnerWrite, owner_write
 from simonides.write.remember import decided, vectors_of
+from simonides.write.versions import standing
 
 KEEP = ("new", "old", "both", "neither")
 
@@ -55,14 +56,10 @@ def waiting(engine: Engine, who: Principal) -> list[Waiting]:
             sides = _sides(connection, who, entry)
             if entry.kind != "undo" and _may_see(who, entry, sides):
                 found.append(_shown(entry, sides))
-        unread = unread_parts(connection, who)
-    return found + [
-        Waiting(
-            id=id_text(part.id), kind="unread", at=to_datetime(part.last),
-            reasons=(f"model:{part.failed}",),
-        )
-        for part in unread
-    ]  # fmt: skip
+        for part in unread_parts(connection, who):
+            id, at, why = id_text(part.id), to_datetime(part.last), (f"model:{part.failed}",)
+            found.append(Waiting(id=id, kind="unread", at=at, reasons=why))
+    return found
 
 
 def drop_late(engine: Engine, owner: str, actor: str) -> None:
@@ -93,14 +90,16 @@ def _may_see(who: Principal, entry: pending.Entry, sides: Sequence[Record]) -> b
 
 
 def _shown(entry: pending.Entry, sides: list[Record]) -> Waiting:
-    draft = entry.data.get("draft", {})
     return Waiting(
-        id=id_text(entry.id), at=to_datetime(entry.at),
+        id=id_text(entry.id),
+        at=to_datetime(entry.at),
         kind=entry.kind,  # type: ignore[arg-type]  # a copy for `undo` is not shown
         expires=None if entry.expires is None else to_datetime(entry.expires),
-        by=entry.data.get("by", ""), said=entry.data.get("said") or draft.get("content", ""),
-        reasons=tuple(entry.data.get("reasons", ())), sides=tuple(sides),
-    )  # fmt: skip
+        by=entry.data.get("by", ""),
+        said=entry.said,
+        reasons=tuple(entry.data.get("reasons", ())),
+        sides=tuple(sides),
+    )
 
 
 def approve(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcome:
@@ -177,8 +176,7 @@ def resolve(
         by = rows[0]["id"] if len(rows) == 1 and rows[0] is not None else None
         events = []
         for root in {new, old} - set(kept):
-            row = tx.latest(root)
-            if row is not None and row["known_to"] is None:
+            if (row := standing(tx, root)) is not None:
                 events.append(tx.end(row, "superseded", EventType.SUPERSEDED, "review", by=by))
                 pending.settle(tx, root)
         record = None if not rows or rows[0] is None else record_of(rows[0])

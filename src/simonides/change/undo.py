@@ -27,7 +27,7 @@ from simonides.write import pending
 from simonides.write.endings import note
 from simonides.write.owner_write import OwnerWrite, owner_write
 from simonides.write.tombstones import unbury
-from simonides.write.versions import enter, under_key
+from simonides.write.versions import enter, link, under_key
 
 UNDO_MS = 10 * MINUTE_MS
 """How long what was forgotten in words can be taken back. Set by judgement."""
@@ -122,9 +122,8 @@ def _restore(write: OwnerWrite, rows: list[MemoryRow]) -> None:
         if (now := tx.latest(root)) is not None:
             tx.delete(now["id"], "undone")
     for row in sorted(rows, key=lambda row: (row["said_at"], row["id"])):
-        if row["known_to"] is None and any(
-            each["root"] != row["root"] for each in under_key(write, row)
-        ):
+        others = [each for each in under_key(write, row) if each["root"] != row["root"]]
+        if row["known_to"] is None and others:
             row = {**row, "known_to": tx.now, "ended": "superseded"}  # another value was told since
         if row["known_to"] is None:
             enter(write, row, EventType.CREATED, "undone")
@@ -132,8 +131,7 @@ def _restore(write: OwnerWrite, rows: list[MemoryRow]) -> None:
             tx.insert(row, EventType.CREATED, "undone")
         for parent in json.loads(row["parents"] or "[]"):
             if (known := tx.memory(id_bytes(parent))) is not None:
-                link = {"owner": tx.owner, "parent_owner": tx.owner, "parent": known["root"]}
-                tx.connection.run(statements.DERIVE, {**link, "child": row["root"]})
+                link(tx, row, known["root"])
     for row in rows:
         if row["known_to"] is None and tx.known(row["id"])["known_to"] is None:
             note(write, row)

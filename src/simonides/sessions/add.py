@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -94,22 +94,34 @@ def add(
         for m, parts in zip(given, pieces, strict=True)
     ]
     when = to_ms(read[0].when or local_time(engine.clock, engine.clock.now_ms()))
-    marks, idle = [each.marks() for each in read], engine.settings.idle_minutes
-    resent, edited = known(marks, *before, when, idle)
+    marks = [each.marks() for each in read]
+    resent, edited = known(marks, *before, when, engine.settings.idle_minutes)
+    lines = _kept(engine, who, read, resent, edited)
+    return AddReport(lines=tuple(lines), **read_by_model(engine, who, wait=wait))
+
+
+def _kept(
+    engine: Engine,
+    who: Principal,
+    read: Sequence[Said],
+    resent: Set[int],
+    edited: Mapping[int, Sequence[bytes]],
+) -> list[AddLine]:
+    """Store the messages in order, and do what each asks: it is about what came before."""
     lines: list[AddLine] = []
     batch: list[Said] = []
     later = len(read) - len(resent) > SLICE
     for place, each in enumerate(read):
         asks = [ask for piece in each.pieces for ask in piece.asks]
         ends = asks or len(batch) == SLICE or place in resent
-        if batch and (ends or each.is_after(batch[-1], idle)):
+        if batch and (ends or each.is_after(batch[-1], engine.settings.idle_minutes)):
             lines += _stored(engine, who, batch, turns_later=later)
             batch = []
         if place in resent:
             lines.append(AddLine(role=each.message.role, reasons=("resent",)))
             continue
         batch.append(replace(each, edits=edited.get(place, ())))
-        if asks:  # they are about what came before
+        if asks:
             told = any(ask.kind is Request.OFF_RECORD for ask in asks)
             cut = told or any(piece.is_cut for piece in each.pieces)
             sure = privacy.asks_everything(engine, who)
@@ -121,7 +133,7 @@ def add(
         lines += _stored(engine, who, batch, turns_later=later)
     if later:
         engine.worker.ask("embed", who.owner)
-    return AddReport(lines=tuple(lines), **read_by_model(engine, who, wait=wait))
+    return lines
 
 
 def _with_said(messages: list[Message], said: str | None) -> list[Message]:

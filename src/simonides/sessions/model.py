@@ -43,6 +43,7 @@ from simonides.write.candidate import candidate_of, draft_fields
 from simonides.write.judge import Commit, Drop, Judgement, judge
 from simonides.write.owner_write import owner_write
 from simonides.write.remember import decided_alone, vectors_of
+from simonides.write.versions import standing
 
 if TYPE_CHECKING:
     from pydantic_ai import AgentRunResult
@@ -85,7 +86,7 @@ class Question(NamedTuple):
 
     text: str
     turns: Sequence[MemoryRow]
-    known: Sequence[MemoryRow]
+    known: dict[int, MemoryRow]
     read: frozenset[bytes]
 
 
@@ -251,14 +252,14 @@ def _question(
     taught = [each for each in known if each["root"] in learned]
     read_out = frozenset(each["root"] for each in taught if _may_err(each))
     places = {id_text(each["id"]): place for place, each in enumerate(turns)}
-    text = "\n".join([
+    lines = [
         f"date: {local_time(engine.clock, engine.clock.now_ms()):%Y-%m-%d}",
         f"keys: {' '.join(sorted(keys))}",
         "known:", *(_known(n, each, places) for n, each in enumerate(known)),
         "earlier:", *before, "turns:",
         *(_line(str(place), each) for place, each in enumerate(turns)),
-    ])  # fmt: skip
-    return Question(text, turns, known, read_out)
+    ]  # fmt: skip
+    return Question("\n".join(lines), turns, dict(enumerate(known)), read_out)
 
 
 def _may_err(row: MemoryRow) -> bool:
@@ -333,18 +334,50 @@ def _stored(
 ) -> ModelReport:
     """Check, judge and store what the model proposes, unless another worker was faster."""
     policy = engine.policies.for_org(who.home.org, who.agent)
-    allowed = policy.proposals.category_of
-    turns, known = question.turns, dict(enumerate(question.known))
-    said = {place: turn for place, turn in enumerate(turns) if turn["role"] == "user"}
-    judged: list[Judgement] = []
-    held: list[tuple[dict[str, Any], tuple[str, ...]]] = []
-    reasons: list[str] = []
+    proposed = _judged(engine, who, policy, question, answer)
+    vectors = vectors_of(engine, proposed.judged)
+    known = question.known
+    with owner_write(engine, who.owner, who.name) as write:
+        tx = write.tx
+        now = parts.part_of(tx.connection, who.owner, part.id)
+        if now is None or now.data["read"] != part.data["read"]:
+            return ModelReport(reasons=("read_meanwhile",))
+        named = {known[each]["root"] for each in answer.misread if each in known}
+        wrong = (standing(tx, root) for root in sorted(named & question.read))
+        outcomes = [withdraw(write, row, "misread") for row in wrong if row is not None]
+        pairs = zip(proposed.judged, vectors, strict=True)
+        fresh = (pair for pair in pairs if not _is_older(tx.connection, pair[0]))
+        outcomes += [decided_alone(write, *pair) for pair in fresh]
+        for fields, why in proposed.held:
+            data = {"draft": fields, "reasons": why, "by": f"model {_name(engine)}"}
+            session = parts.name_of(who) if SUPPORTABLE.issuperset(why) else None
+            pending.put(tx, "held", data, days=policy.gates.review_days, session=session)
+        last = max((turn["position"] for turn in question.turns), default=now.data["read"])
+        read = now._replace(failed=None, data={**now.data, "read": last})
+        parts.keep(tx.connection, who.owner, read)
+    reasons = [*proposed.reasons, *(f"proposal:{reason}" for reason in answer.refused)]
+    return ModelReport(tuple(outcomes), answer.summary, tuple(reasons))
+
+
+class _Proposed(NamedTuple):
+    """What policy says of an answer: what is decided now, and drafts with the doubts of them."""
+
+    judged: list[Judgement]
+    held: list[tuple[dict[str, Any], tuple[str, ...]]]
+    reasons: list[str]
+
+
+def _judged(
+    engine: Engine, who: Principal, policy: Policy, question: Question, answer: Extraction
+) -> _Proposed:
+    said = {n: turn for n, turn in enumerate(question.turns) if turn["role"] == "user"}
+    judged, held, reasons = proposed = _Proposed([], [], [])
     for item in answer.items:
         turn = said.get(item.turn)
         if turn is None:
             reasons.append("proposal:no_such_turn")
             continue
-        found = checked(item, turn["content"], allowed=allowed)
+        found = checked(item, turn["content"], allowed=policy.proposals.category_of)
         if found.decision == "drop":
             reasons += [f"proposal:{reason}" for reason in found.reasons]
             continue
@@ -358,36 +391,14 @@ def _stored(
             reasons.append(f"proposal:invalid_{error.field}")
             continue
         made = judge(candidate, by_model=True)
-        if isinstance(made, Commit) and item.about in known:
-            root = known[item.about]["root"]
-            made = replace(made, relation=item.relation, about=root)
+        if isinstance(made, Commit) and item.about in question.known:
+            about = question.known[item.about]["root"]
+            made = replace(made, relation=item.relation, about=about)
         if found.decision == "commit" or isinstance(made, Drop):
             judged.append(made)
         else:
             held.append((draft_fields(made.candidate), found.reasons))
-    vectors = vectors_of(engine, judged)
-    with owner_write(engine, who.owner, who.name) as turn_to_write:
-        tx = turn_to_write.tx
-        now = parts.part_of(tx.connection, who.owner, part.id)
-        if now is None or now.data["read"] != part.data["read"]:
-            return ModelReport(reasons=("read_meanwhile",))
-        wrong = {known[each]["root"] for each in answer.misread if each in known} & question.read
-        rows = [row for root in sorted(wrong) if (row := tx.latest(root)) is not None]
-        rows = [row for row in rows if row["known_to"] is None]
-        outcomes = [withdraw(turn_to_write, row, "misread") for row in rows]
-        pairs = zip(judged, vectors, strict=True)
-        fresh = (pair for pair in pairs if not _is_older(tx.connection, pair[0]))
-        outcomes += [decided_alone(turn_to_write, *pair) for pair in fresh]
-        days = policy.gates.review_days
-        for fields, why in held:
-            data = {"draft": fields, "reasons": why, "by": f"model {_name(engine)}"}
-            session = parts.name_of(who) if SUPPORTABLE.issuperset(why) else None
-            pending.put(tx, "held", data, days=days, session=session)
-        last = max((turn["position"] for turn in turns), default=now.data["read"])
-        read = now._replace(failed=None, data={**now.data, "read": last})
-        parts.keep(tx.connection, who.owner, read)
-    reasons += [f"proposal:{reason}" for reason in answer.refused]
-    return ModelReport(tuple(outcomes), answer.summary, tuple(reasons))
+    return proposed
 
 
 def _wanted(policy: Policy, item: Proposal, turn: MemoryRow) -> dict[str, Any]:
@@ -402,11 +413,12 @@ def _wanted(policy: Policy, item: Proposal, turn: MemoryRow) -> dict[str, Any]:
 
 
 def _draft(engine: Engine, fields: Mapping[str, Any], turn: MemoryRow) -> Draft:
-    return Draft(
-        **fields, source=Source.USER_STATED.value, at=said_at(turn),
-        session=turn["session"], speaker=turn["speaker"], parents=(id_text(turn["id"]),),
-        origin=f"model {_name(engine)}",
-    )  # fmt: skip
+    given: dict[str, Any] = {
+        "source": Source.USER_STATED.value, "at": said_at(turn), "session": turn["session"],
+        "speaker": turn["speaker"], "parents": (id_text(turn["id"]),),
+        "origin": f"model {_name(engine)}",
+    }  # fmt: skip
+    return Draft(**fields, **given)
 
 
 def _name(engine: Engine) -> str:

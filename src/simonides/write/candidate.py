@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic_core import to_jsonable_python
 
@@ -50,7 +50,6 @@ class Candidate:
         scope: Where it is to be stored.
         partition: The group of memories that it is compared with.
         category: Name of its category.
-        names_category: Whether the caller named it; else it is the default of the kind.
         policy: The rules in force for its organisation.
         label: Its trust, sensitivity and audience; not above those of its parents.
         metadata: Canonical JSON, or None.
@@ -70,7 +69,6 @@ class Candidate:
     content: str
     kind: Kind
     category: str
-    names_category: bool
     policy: Policy
     key: str | None
     source: Source
@@ -166,25 +164,78 @@ def candidate_of(
             check_writable(engine, who, scope)
     policy = engine.policies.for_org(scope.org, who.agent)
     session = draft.session if draft.session is not None else who.session
-    makes_turn = session is not None and draft.position is not None
-    if makes_turn and draft.category not in (None, TURN):
+    position = draft.position if session is not None else None  # else it is no turn
+    read = _read(draft, who, policy, is_turn=position is not None)
+    metadata = _checked(draft, policy)
+    reach = readable(engine, who) if draft.parents else []
+    parents = tuple(find(engine, who, id, reach) for id in draft.parents)
+    own = Label(read.source.trust, Sensitivity(draft.sensitivity), draft.audience)
+    label = join([own, *(parent.label for parent in parents)]) if parents else own
+    purpose = draft.purpose if draft.purpose is not None else who.purpose
+    at = draft.valid_from or draft.at
+    if draft.valid_to is not None and at is not None and draft.valid_to <= at:
+        raise InvalidInput("valid_to", "must be later than valid_from")
+    offset = engine.clock.utc_offset(engine.clock.now_ms()) if at is None else offset_of(at)
+    surely = read.source.default_confidence if draft.confidence is None else draft.confidence
+    return Candidate(
+        draft=draft,
+        scope=scope,
+        partition=Partition(scope.task, label.audience, purpose),
+        content=draft.content,
+        policy=policy,
+        **read._asdict(),
+        label=label,
+        confidence=surely,
+        tags=draft.tags,
+        metadata=metadata,
+        triple=_triple(draft, read.key),
+        session=session,
+        position=position,
+        valid_from=None if at is None else to_ms(at),
+        valid_to=None if draft.valid_to is None else to_ms(draft.valid_to),
+        utc_offset=offset or None,
+        ttl_ms=None if draft.ttl_days is None else round(draft.ttl_days * DAY_MS),
+        pinned=draft.pinned,
+        timeless=draft.timeless,
+        hash=content_hash(draft.content),
+        analysed=analysed_as(draft.content, draft.speaker, read.key, draft.tags, read.category),
+        parents=parents,
+    )
+
+
+class _Read(NamedTuple):
+    """What a draft is, where its text says more than its fields."""
+
+    source: Source
+    kind: Kind
+    category: str
+    key: str | None
+    importance: Importance
+
+
+def _read(draft: Draft, who: Principal, policy: Policy, *, is_turn: bool) -> _Read:
+    if is_turn and draft.category not in (None, TURN):
         raise InvalidInput("position", "makes a verbatim turn; leave out the category")
-    kind = Kind.EPISODIC if makes_turn else Kind(draft.kind)
-    source = Source(draft.source)
-    is_read = not makes_turn and source.trust in (Trust.USER, Trust.SYSTEM)
-    is_read = is_read and draft.category is None and kind is not Kind.EPISODIC
-    told = read_told(draft.content, who.home.user) if is_read else {}
+    kind, source = Kind.EPISODIC if is_turn else Kind(draft.kind), Source(draft.source)
+    is_told = draft.category is None and kind is not Kind.EPISODIC
+    is_told = is_told and source.trust in (Trust.USER, Trust.SYSTEM)
+    told = read_told(draft.content, who.home.user) if is_told else {}
     key = canonical(draft.key) if draft.key else told.get("key")
     by_key = category_of_key(key) if source.trust is not Trust.EXTERNAL else None
     read = told.get("category") if by_key is None or told.get("importance") else by_key
     by_text = read if read in policy.categories else None
-    category = TURN if makes_turn else draft.category or by_text or policy.category_of_kind[kind]
+    category = TURN if is_turn else draft.category or by_text or policy.category_of_kind[kind]
     if category not in policy.categories:
         hint = nearest(category, policy.categories)
         raise InvalidInput("category", f"{shown(category)} is not a category of the policy{hint}")
     kinds = policy.categories[category].kinds
     if kinds and kind not in kinds and kind is Kind.SEMANTIC:  # the caller named none
         kind = kinds[0]
+    return _Read(source, kind, category, key, Importance(told.get("importance", draft.importance)))
+
+
+def _checked(draft: Draft, policy: Policy) -> str | None:
+    """Check the sizes of a draft and its key; return its metadata as JSON."""
     _check_size("content", draft.content, policy.callers.max_content_bytes)
     if not draft.content.strip():
         raise InvalidInput("content", "must not be blank")
@@ -192,33 +243,7 @@ def candidate_of(
     _check_size("metadata", metadata or "", policy.callers.max_metadata_bytes)
     if draft.key is not None:
         check_key(draft.key, policy)
-    reach = readable(engine, who) if draft.parents else []
-    parents = tuple(find(engine, who, id, reach) for id in draft.parents)
-    own = Label(source.trust, Sensitivity(draft.sensitivity), draft.audience)
-    label = join([own, *(parent.label for parent in parents)]) if parents else own
-    purpose = draft.purpose if draft.purpose is not None else who.purpose
-    at = draft.valid_from or draft.at
-    if draft.valid_to is not None and at is not None and draft.valid_to <= at:
-        raise InvalidInput("valid_to", "must be later than valid_from")
-    offset = engine.clock.utc_offset(engine.clock.now_ms()) if at is None else offset_of(at)
-    return Candidate(
-        draft=draft, content=draft.content, key=key, tags=draft.tags, pinned=draft.pinned,
-        timeless=draft.timeless, scope=scope,
-        partition=Partition(scope.task, label.audience, purpose), kind=kind, category=category,
-        names_category=draft.category is not None or makes_turn, policy=policy, source=source,
-        label=label,
-        confidence=source.default_confidence if draft.confidence is None else draft.confidence,
-        importance=Importance(told.get("importance", draft.importance)), metadata=metadata,
-        triple=_triple(draft, key), session=session,
-        position=draft.position if makes_turn else None,
-        valid_from=None if at is None else to_ms(at),
-        valid_to=None if draft.valid_to is None else to_ms(draft.valid_to),
-        utc_offset=offset or None,
-        ttl_ms=None if draft.ttl_days is None else round(draft.ttl_days * DAY_MS),
-        hash=content_hash(draft.content),
-        analysed=analysed_as(draft.content, draft.speaker, key, draft.tags, category),
-        parents=parents,
-    )  # fmt: skip
+    return metadata
 
 
 def _triple(draft: Draft, key: str | None) -> Triple | None:
@@ -275,7 +300,8 @@ def succeeding(candidate: Candidate, before: Record) -> Candidate:
         before: The version that it replaces.
     """
     kept: dict[str, Any] = {}
-    if not candidate.names_category and before.category in candidate.policy.categories:
+    named = candidate.draft.category is not None or candidate.is_turn
+    if not named and before.category in candidate.policy.categories:
         kept = {"category": before.category, "kind": before.kind}
     weights = [candidate.importance, before.importance]
     label = join([candidate.label, candidate.label._replace(sensitivity=before.sensitivity)])

@@ -35,7 +35,15 @@ from simonides.write.denials import Denial, denials, stated_terms
 from simonides.write.owner_write import OwnerWrite
 from simonides.write.statement import MOST_CLAUSES, SOON, Clause, ends, rarity, statements_of
 from simonides.write.told import own_words
-from simonides.write.versions import changed_version, enter, in_force, in_slot
+from simonides.write.versions import (
+    changed_version,
+    enter,
+    in_force,
+    in_slot,
+    is_beside,
+    link,
+    standing,
+)
 
 MOST_COMPARED = 16
 """Maximum memories with which one is compared, those first that share the rarest words. Set by
@@ -225,8 +233,7 @@ def _undo_denial(write: OwnerWrite, row: MemoryRow) -> None:
             write.tx.end(each, "superseded", EventType.SUPERSEDED, "said_before")
     params = {"owner": write.tx.owner, "id": row["id"]}
     for each in memories(write.tx.connection, statements.ENDED_BY, **params):
-        last = write.tx.latest(each["root"])
-        if each["category"] == DANGER and (last is None or last["known_to"] is not None):
+        if each["category"] == DANGER and standing(write.tx, each["root"]) is None:
             enter(write, changed_version(write.tx, each), EventType.CREATED, "said_before")
 
 
@@ -243,11 +250,7 @@ def _bring_back(write: OwnerWrite, row: MemoryRow) -> None:
 def _dangers(write: OwnerWrite, row: MemoryRow) -> list[MemoryRow]:
     """Return the dangers in force in the place of a row: another purpose or task has its own."""
     found = (in_force(write.tx, id) for id in _of_categories(write.index, [DANGER]))
-    return [each for each in found if each is not None and _in_place(each, row)]
-
-
-def _in_place(each: MemoryRow, row: MemoryRow) -> bool:
-    return all(each[name] == row[name] for name in ("task", "audience", "purpose"))
+    return [each for each in found if each is not None and is_beside(each, row)]
 
 
 def _ended_later(write: OwnerWrite, row: MemoryRow) -> list[MemoryRow]:
@@ -255,8 +258,8 @@ def _ended_later(write: OwnerWrite, row: MemoryRow) -> list[MemoryRow]:
     at = row["said_at"]
     params = {"owner": write.tx.owner, "category": DANGER, "at": at}
     rows = memories(write.tx.connection, statements.ENDED_LATER, **params)
-    rows = [each for each in rows if _in_place(each, row)]
-    return [each for each in rows if each["said_at"] <= at and not _is_denial(each)]
+    rows = [each for each in rows if each["said_at"] <= at and is_beside(each, row)]
+    return [each for each in rows if not _is_denial(each)]
 
 
 def _of_categories(index: OwnerIndex, names: Iterable[str]) -> list[bytes]:
@@ -321,8 +324,7 @@ def _keep_denial(write: OwnerWrite, row: MemoryRow, clause: str) -> None:
     made = changed_version(tx, row, **cells)
     made |= {"root": made["id"], "version": 1}
     enter(write, made, EventType.CREATED)
-    link = {"owner": tx.owner, "parent_owner": tx.owner, "parent": row["root"]}
-    tx.connection.run(statements.DERIVE, {**link, "child": made["root"]})
+    link(tx, made, row["root"])
 
 
 # -- facts and rules -------------------------------------------------------------------------------
@@ -352,12 +354,8 @@ def _end(tx: Transaction, old: MemoryRow, by: MemoryRow) -> None:
 def _ends_row(newer: Record, row: MemoryRow, over: Over) -> bool:
     """Whether a newer memory of the user says that a fact or a rule is over."""
     older = record_of(row)
-    mine = (older.partition, older.speaker, older.trust) == (
-        newer.partition,
-        newer.speaker,
-        Trust.USER,
-    )
-    if not mine or newer.id in older.parents:
+    same = (older.partition, older.speaker) == (newer.partition, newer.speaker)
+    if not same or older.trust is not Trust.USER or newer.id in older.parents:
         return False
     if newer.triple is not None and newer.triple.predicate == SEVERAL["diet"]:
         return _is_given_up(row, newer.triple.object.lower())

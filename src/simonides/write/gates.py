@@ -59,6 +59,7 @@ from simonides.write.versions import (
     partition_cells,
     renew,
     said_at,
+    standing,
     under_key,
 )
 
@@ -142,8 +143,8 @@ def _under_key(write: OwnerWrite, commit: Commit) -> MemoryRow | None:
 
 def _meant(write: OwnerWrite, commit: Commit) -> MemoryRow | None:
     """Return the memory that a model says a candidate repeats or replaces."""
-    row = None if commit.about is None else write.tx.latest(commit.about)
-    if row is None or row["known_to"] is not None or not _is_in_place(commit.candidate, row):
+    row = None if commit.about is None else standing(write.tx, commit.about)
+    if row is None or not _is_in_place(commit.candidate, row):
         return None
     may = any(_is_meant(commit, row, each) for each in ("same", "replaces"))
     return row if may and not _has_expired(write, row) else None
@@ -282,16 +283,16 @@ def _store_turn(write: OwnerWrite, commit: Commit, vector: Vector) -> Outcome:
 def _repeat(write: OwnerWrite, commit: Commit, vector: Vector, old: MemoryRow) -> Outcome:
     """Renew what is said again; strengthen it by a better source, confirm it by another one."""
     candidate, tx = commit.candidate, write.tx
-    standing = record_of(old)
-    believed = standing.confidence_at(to_datetime(tx.now))
+    known = record_of(old)
+    believed = known.confidence_at(to_datetime(tx.now))
     trust = candidate.label.trust.rank
-    more_trusted = trust > standing.trust.rank and candidate.confidence >= believed
-    as_trusted = trust >= standing.trust.rank and candidate.confidence >= standing.confidence
-    surer = as_trusted and candidate.confidence > standing.confidence
+    more_trusted = trust > known.trust.rank and candidate.confidence >= believed
+    as_trusted = trust >= known.trust.rank and candidate.confidence >= known.confidence
+    surer = as_trusted and candidate.confidence > known.confidence
     said, parents = said_at(tx, candidate), tuple(each.id for each in candidate.parents)
-    is_other = (candidate.hash, parents) != (old["hash"], standing.parents)
+    is_other = (candidate.hash, parents) != (old["hash"], known.parents)
     is_other = is_other and said > old["said_at"]  # the later words stand
-    is_other |= said >= old["said_at"] and _says_more(succeeding(candidate, standing), old)
+    is_other |= said >= old["said_at"] and _says_more(succeeding(candidate, known), old)
     says_more = as_trusted and is_other
     if candidate.source.is_correction or more_trusted or surer or says_more:
         return insert(write, commit, vector, old, OutcomeKind.BUMPED)
@@ -299,7 +300,7 @@ def _repeat(write: OwnerWrite, commit: Commit, vector: Vector, old: MemoryRow) -
     cells: dict[str, Any] = {}
     if said > old["said_at"]:
         cells = {"said_at": said, "utc_offset": candidate.utc_offset}
-    independent = candidate.source is not standing.source and trust >= Trust.TOOL.rank
+    independent = candidate.source is not known.source and trust >= Trust.TOOL.rank
     if independent:
         cells["verified_at"] = tx.now
     kind = OutcomeKind.BUMPED if independent else OutcomeKind.REFRESHED
@@ -340,9 +341,9 @@ def _conflict(write: OwnerWrite, commit: Commit, vector: Vector, old: MemoryRow)
 
 def _compared(write: OwnerWrite, candidate: Candidate, old: MemoryRow) -> tuple[bool, float]:
     """Return whether a newcomer is trusted enough to end a memory, and how much surer it is."""
-    standing = record_of(old)
-    trusted = candidate.label.trust.rank >= min(standing.trust.rank, Trust.TOOL.rank)
-    return trusted, candidate.confidence - standing.confidence_at(to_datetime(write.tx.now))
+    known = record_of(old)
+    trusted = candidate.label.trust.rank >= min(known.trust.rank, Trust.TOOL.rank)
+    return trusted, candidate.confidence - known.confidence_at(to_datetime(write.tx.now))
 
 
 def _against(write: OwnerWrite, commit: Commit, vector: Vector, old: MemoryRow) -> Outcome:

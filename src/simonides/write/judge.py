@@ -139,11 +139,11 @@ class _Texts(NamedTuple):
 
 
 def _unseen(candidate: Candidate, after: Candidate | None) -> _Texts:
-    if after is None:
-        return _Texts(has_content=True, statements=candidate.statements(), names=candidate.names())
-    said, named = {after.content, *after.statements()}, set(after.names())
+    said, named = set[str](), set[str]()
+    if after is not None:
+        said, named = {after.content, *after.statements()}, set(after.names())
     return _Texts(
-        candidate.content != after.content,
+        after is None or candidate.content != after.content,
         tuple(text for text in candidate.statements() if text not in said),
         tuple(name for name in candidate.names() if name not in named),
     )

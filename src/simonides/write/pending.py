@@ -48,6 +48,11 @@ class Entry(NamedTuple):
     session: str | None
     data: dict[str, Any]
 
+    @property
+    def said(self) -> str:
+        """The text of a request or of a held statement; empty for ids alone."""
+        return str(self.data.get("said") or self.data.get("draft", {}).get("content", ""))
+
     def is_over(self, now: int) -> bool:
         """Whether nobody has decided it in time."""
         return self.expires is not None and self.expires <= now
@@ -144,8 +149,7 @@ def forget(tx: Transaction, says: Callable[[str], bool]) -> int:
             tx.replace("tasks", {**row, "data": data}, EventType.REDACTED, "on_request")
             count += 1
     for entry in entries(tx.connection, tx.owner):
-        text = entry.data.get("said") or entry.data.get("draft", {}).get("content", "")
-        if text and says(text):
+        if entry.said and says(entry.said):
             tx.remove("pending", entry.id, EventType.FORGOTTEN, "on_request")
             count += 1
     return count

@@ -175,14 +175,10 @@ def _once(write: OwnerWrite, judged: Judgement, vector: Vector, *, lifts: bool) 
     if known is not None:
         return _again(write, request, known)
     outcome = decided(write, judged, vector, lifts=lifts)
-    tx.connection.run(
-        statements.KEEP_IDEMPOTENT,
-        {
-            "owner": tx.owner, "key": key, "hash": request, "kind": outcome.kind.value,
-            "memory": b"" if outcome.record is None else id_bytes(outcome.record.root),
-            "at": tx.now,
-        },
-    )  # fmt: skip
+    memory = b"" if outcome.record is None else id_bytes(outcome.record.root)
+    named = {"owner": tx.owner, "key": key, "hash": request, "at": tx.now}
+    params = {**named, "kind": outcome.kind.value, "memory": memory}
+    tx.connection.run(statements.KEEP_IDEMPOTENT, params)
     return outcome
 
 

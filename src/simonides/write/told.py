@@ -51,8 +51,8 @@ def _patterns(name: str | None) -> tuple[re.Pattern[str], ...]:
     names = ["(?:[Tt]he )?(?:[Uu]ser|[Pp]atient)"]
     words = re.split(r"[ ._'-]", name or "")
     for each in (words, words[:1]) if name else ():
-        names += [r"[ ._'-]".join(re.escape(word) for word in form)
-                  for form in (each, [word.title() for word in each])]  # fmt: skip
+        forms = (each, [word.title() for word in each])
+        names += [r"[ ._'-]".join(map(re.escape, form)) for form in forms]
     who = rf"\b(?:{'|'.join(names)})"
     subject = re.compile(rf"{who} ({_ADVERBS})([\w']+)\b")
     object = r"((?:that )?(?:he|she|they|(?:the )?(?:user|patient)) )|(?=an? |the |no |\w+ allerg)"

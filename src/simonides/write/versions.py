@@ -97,12 +97,22 @@ def in_force(tx: Transaction, id: bytes) -> MemoryRow | None:
     return None if row is None or row["known_to"] is not None else row
 
 
+def standing(tx: Transaction, root: bytes) -> MemoryRow | None:
+    """Return the version of a memory in force as this turn has left it, or None."""
+    row = tx.latest(root)
+    return None if row is None or row["known_to"] is not None else row
+
+
+def is_beside(row: MemoryRow, other: MemoryRow) -> bool:
+    """Whether two rows are of one place; another purpose or task has its own memories."""
+    return all(row[name] == other[name] for name in ("task", "audience", "purpose"))
+
+
 def under_key(write: OwnerWrite, row: MemoryRow) -> list[MemoryRow]:
     """Return what is in force under the key of a row, in its place."""
     ids = write.index.by_key.get(row["key"] or "", ())
     found = [each for id in ids if (each := in_force(write.tx, id)) is not None]
-    place = ("task", "audience", "purpose")
-    return [each for each in found if all(each[name] == row[name] for name in place)]
+    return [each for each in found if is_beside(each, row)]
 
 
 def in_slot(tx: Transaction, subject: str, predicate: str) -> list[MemoryRow]:
@@ -190,8 +200,13 @@ def link_parents(tx: Transaction, row: MemoryRow, candidate: Candidate) -> None:
     for parent in candidate.parents:
         if parent.owner == tx.owner and tx.memory(id_bytes(parent.id)) is None:
             raise NotFound(parent.id)  # forgotten while the candidate was judged
-        link = {"owner": tx.owner, "parent_owner": parent.owner, "child": row["root"]}
-        tx.connection.run(statements.DERIVE, {**link, "parent": id_bytes(parent.root)})
+        link(tx, row, id_bytes(parent.root), parent.owner)
+
+
+def link(tx: Transaction, row: MemoryRow, parent: bytes, owner: str | None = None) -> None:
+    """Note the root of a memory, of the same owner or of another, from which a row was derived."""
+    params = {"owner": tx.owner, "parent_owner": owner or tx.owner, "parent": parent}
+    tx.connection.run(statements.DERIVE, {**params, "child": row["root"]})
 
 
 def _later(now: int, days: float | None) -> int | None:
