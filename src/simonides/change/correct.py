@@ -22,7 +22,7 @@ from simonides.write.endings import note
 from simonides.write.gates import insert, rejected
 from simonides.write.judge import Drop, judge, judge_approved
 from simonides.write.owner_write import OwnerWrite, owner_write
-from simonides.write.remember import decided, vectors_of
+from simonides.write.remember import decided, embedded
 from simonides.write.versions import changed_version, enter, renew, standing, under_key
 
 
@@ -64,12 +64,12 @@ def correct(
     if isinstance(judged, Drop):
         with owner_write(engine, found.owner, who.name) as (tx, _):
             return rejected(tx, judged)
-    [vector] = vectors_of(engine, [judged])
+    [commit] = embedded(engine, [judged])
     with owner_write(engine, found.owner, who.name) as write:
         row = _in_force(write.tx, found, which)
         kept = ("parents",) if row["ttl"] is None else ("parents", "ttl", "hard_expires_at")
         cells = {name: row[name] for name in kept} | cells
-        return insert(write, judged, vector, row, OutcomeKind.SUPERSEDED, cells)
+        return insert(write, commit, row, OutcomeKind.SUPERSEDED, **cells)
 
 
 def _end_of(engine: Engine, expires: Any) -> dict[str, int | None]:
@@ -135,9 +135,9 @@ def promote(engine: Engine, who: Principal, which: object, to: str = "org") -> O
         left = to_ms(found.hard_expires_at) - engine.clock.now_ms()
         fields["ttl_days"] = left / DAY_MS
     judged = judge(candidate_of_record(engine, who, found, target, "promote", fields))
-    [vector] = vectors_of(engine, [judged])
+    [ready] = embedded(engine, [judged])
     with owner_write(engine, target.owner, who.name) as write:
-        outcome = decided(write, judged, vector)
+        outcome = decided(write, ready)
     if not outcome:
         return outcome
     with owner_write(engine, found.owner, who.name) as (tx, _):

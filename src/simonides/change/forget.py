@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -82,15 +82,14 @@ def _forgotten(
     # Copies go first: after a crash the original is still there, and the caller asks again.
     forget_copies(engine, who, standing.scope, root)
     redactions = _said_again(engine, standing.owner, root) if turns else []
-    done: set[bytes] = set()
     with owner_write(engine, standing.owner, who.name) as write:
         tx = write.tx
         rows = versions(tx.connection, tx.owner, root)
         if not rows:
             raise NotFound(name_of(which))
-        events = forget_rows(tx, rows, done)
+        events = forget_rows(tx, rows)
         for redaction in redactions:
-            redact(write, redaction, done)
+            redact(write, redaction)
     return events
 
 
@@ -107,21 +106,19 @@ def forget_copies(engine: Engine, who: Principal, scope: Scope, root: bytes) -> 
             with engine.db.read(scope.owner) as connection:
                 ids = {id_text(row["id"]) for row in versions(connection, scope.owner, root)}
             with owner_write(engine, above.owner, who.name) as (tx, _):
-                _forget_derived(tx, scope.owner, root, ids, set())
+                _forget_derived(tx, scope.owner, root, ids)
             found.append(above.path)
     return found
 
 
-def forget_rows(tx: Transaction, rows: list[MemoryRow], done: set[bytes]) -> list[Event]:
+def forget_rows(tx: Transaction, rows: Sequence[MemoryRow]) -> list[Event]:
     """Delete versions of one memory, and what the same owner derived from them."""
-    rows = [row for row in rows if row["id"] not in done]
     if not rows:
         return []
-    done |= {row["id"] for row in rows}
     bury(tx, rows)
     events = [_deleted(tx, row["id"]) for row in rows]
     root = rows[0]["root"]
-    events += _forget_derived(tx, tx.owner, root, {id_text(row["id"]) for row in rows}, done)
+    events += _forget_derived(tx, tx.owner, root, {id_text(row["id"]) for row in rows})
     tx.connection.run(statements.FORGET_ENDINGS, {"owner": tx.owner, "root": root})
     said = {row["hash"] for row in rows}
     pending.forget(tx, lambda text: content_hash(text) in said)
@@ -140,9 +137,7 @@ def _deleted(tx: Transaction, id: bytes) -> Event:
     return tx.delete(id, "on_request")
 
 
-def _forget_derived(
-    tx: Transaction, owner: str, root: bytes, ids: set[str], done: set[bytes]
-) -> list[Event]:
+def _forget_derived(tx: Transaction, owner: str, root: bytes, ids: set[str]) -> list[Event]:
     """Delete what the turn's owner derived from some versions of a memory of an owner.
 
     Older versions of it, which were not derived, stay.
@@ -152,7 +147,7 @@ def _forget_derived(
     for (child,) in tx.connection.rows(statements.DERIVED, params):
         rows = versions(tx.connection, tx.owner, child)
         derived = [row for row in rows if ids.intersection(json.loads(row["parents"] or "[]"))]
-        events += forget_rows(tx, derived, done)
+        events += forget_rows(tx, derived)
         gone = {row["id"]: row["hash"] for row in derived}
         last = tx.latest(child)
         if last is not None and last["known_to"] and gone.get(last["ended_by"]) == last["hash"]:
@@ -277,18 +272,18 @@ def redacted(engine: Engine, row: MemoryRow, covers: Callable[[str], bool]) -> R
     return Redaction(row, content, gone, vector)
 
 
-def redact(write: OwnerWrite, redaction: Redaction, done: set[bytes]) -> bool:
+def redact(write: OwnerWrite, redaction: Redaction) -> bool:
     """Replace a turn by one without some clauses; forget what was learned from these."""
     tx, row = write.tx, in_force(write.tx, redaction.row["id"])
     if row is None:
         return False
     if is_gap(redaction.content):
-        return bool(forget_rows(tx, versions(tx.connection, tx.owner, row["root"]), done))
+        return bool(forget_rows(tx, versions(tx.connection, tx.owner, row["root"])))
     params = {"owner": tx.owner, "parent_owner": tx.owner, "parent": row["root"]}
     for (child,) in tx.connection.rows(statements.DERIVED, params):
         learned = versions(tx.connection, tx.owner, child)
         if any((each["quote"] or each["content"]) in redaction.gone for each in learned):
-            forget_rows(tx, learned, done)
+            forget_rows(tx, learned)
     found = analysed(redaction.content, speaker=row["speaker"], names=(), is_turn=True)
     cells = {
         "content": redaction.content, "hash": content_hash(redaction.content),

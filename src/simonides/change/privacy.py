@@ -268,12 +268,11 @@ def _forgotten(
     copies = {root: forget_copies(engine, who, who.home, root) for root in roots}
     count, kept = 0, None
     with owner_write(engine, who.owner, who.name) as write:
-        tx, done = write.tx, set[bytes]()
+        tx = write.tx
         tx.gone = []
         for root in roots:
-            count += bool(forget_rows(tx, versions(tx.connection, tx.owner, root), done))
-        for redaction in redactions:
-            count += redact(write, redaction, done)
+            count += bool(forget_rows(tx, versions(tx.connection, tx.owner, root)))
+        count += sum(redact(write, each) for each in redactions)
         if says is not None:
             count += pending.forget(tx, says)
         if tx.gone:

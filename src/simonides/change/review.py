@@ -31,7 +31,7 @@ from simonides.write import pending
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import Commit, Drop, judge_approved
 from simonides.write.owner_write import OwnerWrite, owner_write
-from simonides.write.remember import decided, vectors_of
+from simonides.write.remember import decided, embedded
 from simonides.write.versions import standing
 
 KEEP = ("new", "old", "both", "neither")
@@ -122,10 +122,8 @@ def approve(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcom
     if entry.kind != "held":
         raise InvalidInput("id", "is a request: do what is meant, then reject(id) it")
     judged = judge_held(engine, who, entry)
-    [vector] = vectors_of(engine, [judged])
-    return _decided(
-        engine, who, entry, f"approved {reason}", lambda turn: decided(turn, judged, vector)
-    )
+    [ready] = embedded(engine, [judged])
+    return _decided(engine, who, entry, f"approved {reason}", lambda turn: decided(turn, ready))
 
 
 def judge_held(engine: Engine, who: Principal, entry: pending.Entry) -> Commit | Drop:

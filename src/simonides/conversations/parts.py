@@ -90,8 +90,7 @@ def last_part(connection: Connection, who: Principal) -> SessionPart | None:
 
 def unread_parts(connection: Connection, who: Principal) -> list[SessionPart]:
     """Return the parts that the model could not read, the latest first."""
-    named = {"owner": who.owner, "purpose": who.purpose or ""}
-    return _parts(connection, statements.UNREAD, **named)
+    return _parts(connection, statements.UNREAD, owner=who.owner, purpose=who.purpose or "")
 
 
 def part_of(connection: Connection, owner: str, id: bytes) -> SessionPart | None:
@@ -99,9 +98,10 @@ def part_of(connection: Connection, owner: str, id: bytes) -> SessionPart | None
     return next(iter(_parts(connection, statements.PART, owner=owner, id=id)), None)
 
 
-def ending_parts(connection: Connection, owner: str, name: str) -> list[SessionPart]:
+def ending_parts(engine: Engine, owner: str, name: str) -> list[SessionPart]:
     """Return the parts of a conversation whose end has begun, oldest first."""
-    return _parts(connection, statements.ENDING, owner=owner, name=name)
+    with engine.db.read(owner) as connection:
+        return _parts(connection, statements.ENDING, owner=owner, name=name)
 
 
 def keep(connection: Connection, owner: str, part: SessionPart) -> None:
@@ -223,16 +223,11 @@ def principal_of_part(part: SessionPart) -> Principal:
     return Principal(home, **who, purpose=purpose, actor="session end")
 
 
-def last_of(part: SessionPart) -> int:
-    """Return the last position that may belong to a part."""
-    return int(part.data.get("last", 2**53))
-
-
 def turns_of(
-    connection: Connection, who: Principal, first: int, last: int = 2**53, limit: int = 2**31
+    connection: Connection, who: Principal, first: int, last: int | None = None, limit: int = 2**31
 ) -> list[MemoryRow]:
     """Return the turns of a principal's conversation between two positions, oldest first."""
-    between = {"first": first, "last": last, "limit": limit}
+    between = {"first": first, "last": 2**53 if last is None else last, "limit": limit}
     return memories(connection, statements.TURNS_BETWEEN, **turns_named(who), **between)
 
 

@@ -36,7 +36,7 @@ from simonides.text.topics import EVERYTHING, is_session
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import Commit, Hold, Judgement, judge
 from simonides.write.owner_write import owner_write
-from simonides.write.remember import decided, decided_alone, vectors_of
+from simonides.write.remember import decided, decided_alone, embedded
 from simonides.write.statement import SOON
 
 SLICE = 64
@@ -239,7 +239,7 @@ def _stored(
 ) -> list[AddLine]:
     """Store messages in one transaction, each with what is learned from it."""
     every = [j for each in said for turn, facts in each.judged for j in (turn, *facts)]
-    vectors = iter(vectors_of(engine, every, turns_later=turns_later))
+    ready = iter(embedded(engine, every, turns_later=turns_later))
     lines: list[AddLine] = []
     with owner_write(engine, who.owner, who.name) as write:
         tx = write.tx
@@ -249,20 +249,18 @@ def _stored(
             learned: list[Outcome] = []
             over = len(tx.ended)
             old, gone = undo(write, who, each.edits) if each.edits else ([], [])
-            for piece, (judged, facts) in zip(each.pieces, each.judged, strict=True):
-                before, vector = old.pop(0) if old else None, next(vectors)
-                at = position if before is None else before["position"]
-                one = placed(judged, position=at)
+            for piece, (_, facts) in zip(each.pieces, each.judged, strict=True):
+                before = old.pop(0) if old else None
+                turn = placed(next(ready), position=before["position"] if before else position)
                 if before is None:
-                    outcome = decided(write, one, vector)
+                    outcome = decided(write, turn)
                     position += 1
                 else:
-                    outcome = replaced(write, one, vector, before, has_time=each.at is not None)
+                    outcome = replaced(write, turn, before, has_time=each.at is not None)
                 kept += [outcome] if piece.is_kept else []  # a gap only holds the place
                 parents = () if outcome.record is None else (outcome.record,)
-                for fact in facts:
-                    fact = placed(fact, parents=parents)
-                    learned.append(decided_alone(write, fact, next(vectors)))
+                for _ in facts:
+                    learned.append(decided_alone(write, placed(next(ready), parents=parents)))
             for row in old:  # the message has fewer turns now
                 tx.end(row, "superseded", EventType.SUPERSEDED, "edited")
             turns = {id_bytes(each.record.id) for each in kept if each.record is not None}

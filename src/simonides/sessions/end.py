@@ -36,7 +36,7 @@ from simonides.write import pending
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import judge, judge_approved
 from simonides.write.owner_write import OwnerWrite, owner_write
-from simonides.write.remember import decided_alone, vectors_of
+from simonides.write.remember import decided_alone, embedded
 
 SUMMARY_DAYS = 30
 """Days for which recall finds a summary; later only a question about that time does."""
@@ -63,7 +63,7 @@ def end(engine: Engine, who: Principal) -> SessionReport:
             if (found := parts.last_part(tx.connection, who)) is not None:
                 parts.begin_end(engine, tx, found, parts.next_position(tx, who) - 1)
     report = SessionReport(session=who.conversation)
-    for part in _ending(engine, who.owner, parts.name_of(who)):
+    for part in parts.ending_parts(engine, who.owner, parts.name_of(who)):
         report = finish(engine, who, part)
     return report
 
@@ -83,7 +83,7 @@ def end_idle(engine: Engine, owner: str, id: str) -> None:
             parts.begin_end(
                 engine, tx, part, parts.next_position(tx, parts.principal_of_part(part)) - 1
             )
-    for each in _ending(engine, owner, part.name):
+    for each in parts.ending_parts(engine, owner, part.name):
         finish(engine, parts.principal_of_part(each), each)
 
 
@@ -110,11 +110,6 @@ def end_begun(engine: Engine) -> None:
             end(engine, who)
         except StoreError as error:
             _log.warning("a session is not ended: %s", error)
-
-
-def _ending(engine: Engine, owner: str, name: str) -> list[parts.SessionPart]:
-    with engine.db.read(owner) as connection:
-        return parts.ending_parts(connection, owner, name)
 
 
 def _open_part(engine: Engine, who: Principal) -> parts.SessionPart | None:
@@ -185,8 +180,8 @@ class Ending:
         return before != [each["id"] for each in self._turns]
 
     def _turns_now(self, connection: Connection) -> list[MemoryRow]:
-        first, last = self._part.data["first"], parts.last_of(self._part)
-        return parts.turns_of(connection, self._who, first, last)
+        places = self._part.data
+        return parts.turns_of(connection, self._who, places["first"], places.get("last"))
 
     def _told(self) -> list[MemoryRow]:
         """Return what may be summed up: no results of tools, and nothing that the user refused."""
@@ -251,10 +246,10 @@ class Ending:
         )  # fmt: skip
         # It quotes turns that were screened; it can be no rule, whatever it quotes.
         judged = judge_approved(candidate_of(self._engine, self._who, draft))
-        [vector] = vectors_of(self._engine, [judged])
+        [ready] = embedded(self._engine, [judged])
 
         def store(write: OwnerWrite) -> None:
-            tx, outcome = write.tx, decided_alone(write, judged, vector)
+            tx, outcome = write.tx, decided_alone(write, ready)
             part = parts.part_of(tx.connection, tx.owner, self._part.id)
             if outcome.record is not None and part is not None:
                 summary = id_bytes(outcome.record.root)
@@ -277,14 +272,14 @@ class Ending:
         held = [entry for entry in own if entry.kind == "held"]
         found = [each for each in held if _is_supported(each, self._turns)]
         judged += [judge_held(self._engine, self._who, entry) for entry in found]
-        vectors = vectors_of(self._engine, judged)
+        judged = embedded(self._engine, judged)
 
         def store(write: OwnerWrite) -> None:
             tx = write.tx
             waiting = {each.id for each in pending.entries(tx.connection, tx.owner)}
             gone = [each for each in held if each.id not in waiting]  # it was decided meanwhile
-            ready = zip([*[None] * len(notes), *found], judged, vectors, strict=True)
-            outcomes = [decided_alone(write, j, v) for entry, j, v in ready if entry not in gone]
+            ready = zip([*[None] * len(notes), *found], judged, strict=True)
+            outcomes = [decided_alone(write, each) for entry, each in ready if entry not in gone]
             dropped = [entry for entry in held if is_last and entry not in found]
             for entry in found + dropped:
                 if entry not in gone:

@@ -42,7 +42,7 @@ from simonides.write import pending
 from simonides.write.candidate import candidate_of, draft_fields
 from simonides.write.judge import Commit, Drop, Judgement, judge
 from simonides.write.owner_write import owner_write
-from simonides.write.remember import decided_alone, vectors_of
+from simonides.write.remember import decided_alone, embedded
 from simonides.write.versions import standing
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def _waiting(connection: Connection, who: Principal, part: parts.SessionPart) ->
 
     That is nothing that the user refused, no results of tools and no quoted text.
     """
-    rows = parts.turns_of(connection, who, part.data["read"] + 1, parts.last_of(part))
+    rows = parts.turns_of(connection, who, part.data["read"] + 1, part.data.get("last"))
     return _own(unrefused(connection, who, rows))
 
 
@@ -335,7 +335,7 @@ def _stored(
     """Check, judge and store what the model proposes, unless another worker was faster."""
     policy = engine.policies.for_org(who.home.org, who.agent)
     proposed = _judged(engine, who, policy, question, answer)
-    vectors = vectors_of(engine, proposed.judged)
+    judged = embedded(engine, proposed.judged)
     known = question.known
     with owner_write(engine, who.owner, who.name) as write:
         tx = write.tx
@@ -345,9 +345,8 @@ def _stored(
         named = {known[each]["root"] for each in answer.misread if each in known}
         wrong = (standing(tx, root) for root in sorted(named & question.read))
         outcomes = [withdraw(write, row, "misread") for row in wrong if row is not None]
-        pairs = zip(proposed.judged, vectors, strict=True)
-        fresh = (pair for pair in pairs if not _is_older(tx.connection, pair[0]))
-        outcomes += [decided_alone(write, *pair) for pair in fresh]
+        fresh = (each for each in judged if not _is_older(tx.connection, each))
+        outcomes += [decided_alone(write, each) for each in fresh]
         for fields, why in proposed.held:
             data = {"draft": fields, "reasons": why, "by": f"model {_name(engine)}"}
             session = parts.name_of(who) if SUPPORTABLE.issuperset(why) else None

@@ -27,7 +27,7 @@ from simonides.text.statement import content_hash
 from simonides.write.candidate import candidate_of, check_key
 from simonides.write.judge import judge
 from simonides.write.owner_write import owner_write
-from simonides.write.remember import decided, vectors_of
+from simonides.write.remember import decided, embedded
 
 
 def note(
@@ -60,10 +60,10 @@ def logged(
         then: Called with the transaction, the outcome, and the place of the turn.
     """
     judged = judge(candidate_of(engine, who, draft))
-    [vector] = vectors_of(engine, [judged])
+    [ready] = embedded(engine, [judged])
     with owner_write(engine, who.owner, who.name) as write:
         position = next_position(write.tx, who)
-        outcome = decided(write, placed(judged, position=position), vector)
+        outcome = decided(write, placed(ready, position=position))
         then(write.tx, outcome, position)
     return outcome
 

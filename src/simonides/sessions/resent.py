@@ -20,7 +20,7 @@ from simonides.write.judge import Commit, Judgement
 from simonides.write.owner_write import OwnerWrite
 from simonides.write.remember import decided
 from simonides.write.tombstones import lift_tombstone
-from simonides.write.versions import Vector, enter, in_force
+from simonides.write.versions import enter, in_force
 
 LOOKED_BACK = 400
 """Turns at the end of a conversation among which resent history is recognised. Set by judgement."""
@@ -175,15 +175,12 @@ def undo(
     return rows, [outcome.record for outcome in gone if outcome.record is not None]
 
 
-def replaced(
-    write: OwnerWrite, judged: Judgement, vector: Vector, old: MemoryRow, *, has_time: bool
-) -> Outcome:
+def replaced(write: OwnerWrite, judged: Judgement, old: MemoryRow, *, has_time: bool) -> Outcome:
     """Store a turn in the place of that which the edited message had.
 
     Args:
         write: The owner's turn to write.
         judged: The turn, at its place.
-        vector: Of its text.
         old: The turn in force.
         has_time: Whether the message has a time; else it keeps that of the old one.
     """
@@ -191,7 +188,7 @@ def replaced(
         write.tx, judged.candidate, by_user=True
     ):
         write.tx.end(old, "superseded", EventType.SUPERSEDED, "edited")
-        return decided(write, judged, vector)
+        return decided(write, judged)
     kept = () if has_time else ("valid_from", "said_at", "utc_offset")
     cells = {name: old[name] for name in kept}
-    return insert(write, judged, vector, old, OutcomeKind.SUPERSEDED, cells)
+    return insert(write, judged, old, OutcomeKind.SUPERSEDED, **cells)

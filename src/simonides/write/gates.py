@@ -19,7 +19,7 @@ same. Verbatim turns are identified by session and position instead, and pass no
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -50,7 +50,6 @@ from simonides.write.endings import note, note_taught
 from simonides.write.judge import Commit, Drop, judge
 from simonides.write.owner_write import OwnerWrite
 from simonides.write.versions import (
-    Vector,
     enter,
     in_force,
     in_slot,
@@ -72,7 +71,7 @@ they have in common with the newcomer. Set by judgement: another value of one th
 rest."""
 
 
-def store(write: OwnerWrite, commit: Commit, vector: Vector) -> Outcome:
+def store(write: OwnerWrite, commit: Commit) -> Outcome:
     """Stage what becomes of a judged candidate, and return its outcome.
 
     Raises:
@@ -80,33 +79,33 @@ def store(write: OwnerWrite, commit: Commit, vector: Vector) -> Outcome:
     """
     candidate = commit.candidate
     if candidate.is_turn:
-        return _store_turn(write, commit, vector)
+        return _store_turn(write, commit)
     old = _under_key(write, commit) or _meant(write, commit)
     if old is not None:
         same = old["hash"] == candidate.hash and same_figures(old["content"], candidate.content)
         same |= _is_meant(commit, old, "same")
-        return (_repeat if same else _conflict)(write, commit, vector, old)
+        return (_repeat if same else _conflict)(write, commit, old)
     slot = _in_slot(write, commit)
     policy, predicate = candidate.policy, slot[0]["predicate"] if slot else None
     is_declared = predicate in policy.functional_predicates
     multi_valued = not is_declared and predicate in policy.multi_valued_predicates
     for row in slot:
         if candidate.triple is not None and row["object"] == candidate.triple.object:
-            return _repeat(write, commit, vector, row)
+            return _repeat(write, commit, row)
     if slot and not multi_valued:
-        return _conflict(write, commit, vector, slot[0])
-    old = None if multi_valued else _same_text(write, commit, vector)
+        return _conflict(write, commit, slot[0])
+    old = None if multi_valued else _same_text(write, commit)
     if old is not None:
-        return _repeat(write, commit, vector, old)
+        return _repeat(write, commit, old)
     if candidate.label.trust is Trust.AGENT and _is_no_news(write, commit):
         return rejected(write.tx, Drop(candidate, ("no_news",), blocked=False))
     against = _contradicted(write, commit)
     if against is not None:
         is_same = against["source"] == candidate.source
-        return (_conflict if is_same else _against)(write, commit, vector, against)
+        return (_conflict if is_same else _against)(write, commit, against)
     is_beside = multi_valued or commit.relation == "beside"
     kind = OutcomeKind.COEXISTS if is_beside else OutcomeKind.CREATED
-    return insert(write, commit, vector, None, kind)
+    return insert(write, commit, None, kind)
 
 
 # -- what is there ---------------------------------------------------------------------------------
@@ -182,7 +181,7 @@ def _in_slot(write: OwnerWrite, commit: Commit) -> list[MemoryRow]:
     return [row for row in rows if _is_in_place(candidate, row) and not _has_expired(write, row)]
 
 
-def _same_text(write: OwnerWrite, commit: Commit, vector: Vector) -> MemoryRow | None:
+def _same_text(write: OwnerWrite, commit: Commit) -> MemoryRow | None:
     """Return a memory that says the same, by hash, words or meaning."""
     candidate, gates = commit.candidate, commit.candidate.policy.gates
     ids = write.index.by_fingerprint.get(candidate.analysed.fingerprint, ())
@@ -193,7 +192,9 @@ def _same_text(write: OwnerWrite, commit: Commit, vector: Vector) -> MemoryRow |
         if found["hash"] == candidate.hash:
             return found
         mine, theirs = read(candidate.content), read(found["content"])
-        is_close = write.index.cosine(id, vector and vector.whole) > gates.near_meaning
+        is_close = (
+            write.index.cosine(id, commit.vector and commit.vector.whole) > gates.near_meaning
+        )
         if is_close and mean_the_same(mine, theirs):
             return found
         terms, others = set(candidate.analysed.terms), set(found["terms"].split(" "))
@@ -262,7 +263,7 @@ def _felt(text: str) -> str:
 # -- what becomes of it ----------------------------------------------------------------------------
 
 
-def _store_turn(write: OwnerWrite, commit: Commit, vector: Vector) -> Outcome:
+def _store_turn(write: OwnerWrite, commit: Commit) -> Outcome:
     candidate, tx = commit.candidate, write.tx
     at = {"session": candidate.session, "position": candidate.position}
     place = {name: cell or "" for name, cell in partition_cells(candidate).items()}
@@ -272,7 +273,7 @@ def _store_turn(write: OwnerWrite, commit: Commit, vector: Vector) -> Outcome:
         tx.end(old, "evicted", EventType.EVICTED, "expired")
         old = None
     if old is None:
-        return insert(write, commit, vector, None, OutcomeKind.CREATED)
+        return insert(write, commit, None, OutcomeKind.CREATED)
     if old["hash"] == candidate.hash:
         return _outcome(OutcomeKind.REFRESHED, old, commit, [])
     event = tx.note_memory(old, EventType.DROPPED, "turn_already_stored")
@@ -280,7 +281,7 @@ def _store_turn(write: OwnerWrite, commit: Commit, vector: Vector) -> Outcome:
     return _outcome(OutcomeKind.DROPPED, old, known, [event])
 
 
-def _repeat(write: OwnerWrite, commit: Commit, vector: Vector, old: MemoryRow) -> Outcome:
+def _repeat(write: OwnerWrite, commit: Commit, old: MemoryRow) -> Outcome:
     """Renew what is said again; strengthen it by a better source, confirm it by another one."""
     candidate, tx = commit.candidate, write.tx
     known = record_of(old)
@@ -295,7 +296,7 @@ def _repeat(write: OwnerWrite, commit: Commit, vector: Vector, old: MemoryRow) -
     is_other |= said >= old["said_at"] and _says_more(succeeding(candidate, known), old)
     says_more = as_trusted and is_other
     if candidate.source.is_correction or more_trusted or surer or says_more:
-        return insert(write, commit, vector, old, OutcomeKind.BUMPED)
+        return insert(write, commit, old, OutcomeKind.BUMPED)
     rules = candidate.policy.categories.get(old["category"], candidate.rules)
     cells: dict[str, Any] = {}
     if said > old["said_at"]:
@@ -316,7 +317,7 @@ def _says_more(candidate: Candidate, old: MemoryRow) -> bool:
     return ttl or kept != was or candidate.importance != old["importance"]
 
 
-def _conflict(write: OwnerWrite, commit: Commit, vector: Vector, old: MemoryRow) -> Outcome:
+def _conflict(write: OwnerWrite, commit: Commit, old: MemoryRow) -> Outcome:
     """Let the later said replace the earlier value, unless that one is better supported."""
     candidate, tx = commit.candidate, write.tx
     is_late = said_at(tx, candidate) < old["said_at"]
@@ -326,9 +327,9 @@ def _conflict(write: OwnerWrite, commit: Commit, vector: Vector, old: MemoryRow)
     # Of two values the later said holds, whichever is stored first, unless it is less supported;
     # the user is obeyed however sure a model is of having understood.
     if wins or (gap > 0 if is_late else trusted and gap >= 0):
-        return insert(write, commit, vector, old, OutcomeKind.SUPERSEDED)
+        return insert(write, commit, old, OutcomeKind.SUPERSEDED)
     # It is kept in history, where it was never in force, and the old value stands.
-    weaker = new_version(write, candidate, vector, old)
+    weaker = new_version(write, candidate, commit.vector, old)
     weaker |= {"known_to": tx.now + is_late, "ended": "superseded", "ended_by": old["id"]}
     reason = "said_before" if is_late else "better_supported"
     events = [tx.insert(weaker, EventType.TOUCHED, reason)]
@@ -346,15 +347,14 @@ def _compared(write: OwnerWrite, candidate: Candidate, old: MemoryRow) -> tuple[
     return trusted, candidate.confidence - known.confidence_at(to_datetime(write.tx.now))
 
 
-def _against(write: OwnerWrite, commit: Commit, vector: Vector, old: MemoryRow) -> Outcome:
+def _against(write: OwnerWrite, commit: Commit, old: MemoryRow) -> Outcome:
     """Let the clearly surer of two contradicting statements hold, or ask a person."""
     candidate, tx, gates = commit.candidate, write.tx, commit.candidate.policy.gates
     trusted, gap = _compared(write, candidate, old)
     is_clear = gap <= -gates.clear_gap or (trusted and gap >= gates.clear_gap)
     if candidate.source.is_correction or is_clear:
-        return _conflict(write, commit, vector, old)
-    cells = {"status": Status.REVIEW.value}
-    outcome = insert(write, commit, vector, None, OutcomeKind.REVIEW, cells)
+        return _conflict(write, commit, old)
+    outcome = insert(write, commit, None, OutcomeKind.REVIEW, status=Status.REVIEW.value)
     if outcome.record is None:
         return outcome
     roots = {"new": outcome.record.root, "old": id_text(old["root"]), "by": tx.actor}
@@ -366,19 +366,13 @@ def _against(write: OwnerWrite, commit: Commit, vector: Vector, old: MemoryRow) 
 
 
 def insert(
-    write: OwnerWrite,
-    commit: Commit,
-    vector: Vector,
-    before: MemoryRow | None,
-    kind: OutcomeKind,
-    cells: Mapping[str, Any] | None = None,
+    write: OwnerWrite, commit: Commit, before: MemoryRow | None, kind: OutcomeKind, **cells: Any
 ) -> Outcome:
     """Stage a new memory, or the next version of one, whatever it said before.
 
     Args:
         write: The owner's turn.
         commit: The judged candidate.
-        vector: Of its text.
         before: The version in force, or None.
         kind: What becomes of it.
         cells: Further columns to change, for example ``parents``.
@@ -393,7 +387,7 @@ def insert(
         if isinstance(judged, Drop):
             return rejected(tx, judged)
         candidate = judged.candidate
-    row = new_version(write, candidate, vector, before) | dict(cells or {})
+    row = new_version(write, candidate, commit.vector, before) | cells
     type = EventType.CREATED
     if before is not None:
         type = EventType.BUMPED if kind is OutcomeKind.BUMPED else EventType.SUPERSEDED

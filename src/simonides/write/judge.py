@@ -31,7 +31,7 @@ default; a turn stays as it is, so that the conversation can be shown.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from simonides.core.clock import DAY_MS
@@ -41,6 +41,7 @@ from simonides.hygiene.injection import INSTRUCTION, find_injection
 from simonides.hygiene.personal import find_personal
 from simonides.hygiene.rules import Finding
 from simonides.hygiene.secrets import find_secrets
+from simonides.models.embedder import Encoded
 from simonides.write.candidate import Candidate
 
 _EXPOSED = (Trust.AGENT, Trust.EXTERNAL)
@@ -56,12 +57,14 @@ class Commit:
         reasons: What was noticed, machine-readable.
         relation: How a model relates it to a known memory: ``same``, ``replaces`` or ``beside``.
         about: Root of that memory.
+        vector: Of its text; None without an embedder, or where it failed.
     """
 
     candidate: Candidate
     reasons: tuple[str, ...] = ()
     relation: str = ""
     about: bytes | None = None
+    vector: Encoded | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 from simonides.core.clock import in_steps
 from simonides.core.engine import Engine
@@ -24,7 +25,6 @@ from simonides.write.gates import rejected, store
 from simonides.write.judge import Commit, Drop, Hold, Judgement, judge
 from simonides.write.owner_write import OwnerWrite, owner_write
 from simonides.write.tombstones import lift_tombstone
-from simonides.write.versions import Vector
 
 MAX_ATOMIC = 500
 """Maximum number of drafts of one transaction: others wait for it up to .3 s."""
@@ -120,23 +120,23 @@ def _write(
     turns_later: bool,
 ) -> list[Outcome]:
     """Store candidates of one owner; after ``turn_s`` seconds, go on in another transaction."""
-    vectors = vectors_of(engine, judged, turns_later=turns_later)
-    waiting = list(zip(judged, vectors, strict=True))
+    waiting = embedded(engine, judged, turns_later=turns_later)
     outcomes: list[Outcome] = []
     while len(outcomes) < len(waiting):
         with owner_write(engine, owner, who.name) as write:
             begun = time.perf_counter()
-            for each, vector in in_steps(waiting[len(outcomes) :]):
-                outcomes.append(_once(write, each, vector, lifts=who.agent is None))
+            for each in in_steps(waiting[len(outcomes) :]):
+                outcomes.append(_once(write, each, lifts=who.agent is None))
                 if turn_s is not None and time.perf_counter() - begun > turn_s:
                     break
     return outcomes
 
 
-def vectors_of(
-    engine: Engine, judged: Sequence[Judgement], *, turns_later: bool = False
-) -> list[Vector]:
-    """Return the vector of each commit; None where there is no embedder, or it failed.
+J = TypeVar("J", bound=Judgement)
+
+
+def embedded(engine: Engine, judged: Sequence[J], *, turns_later: bool = False) -> list[J]:
+    """Return judgements with the vector of each commit; without an embedder, as they are.
 
     What is refused or held gets none: no embedder is sent it.
 
@@ -146,35 +146,34 @@ def vectors_of(
         turns_later: Whether turns get theirs from the worker; until then words find them. Facts
             never wait, as they are compared with others by their vectors.
     """
-    chosen = [
-        isinstance(each, Commit) and not (turns_later and each.candidate.is_turn) for each in judged
-    ]
-    pairs = zip(judged, chosen, strict=True)
-    texts = [each.candidate.analysed.text for each, is_chosen in pairs if is_chosen]
-    if engine.embedder is None or not texts:
-        return [None] * len(judged)
+    found = list(judged)
+    commits = [(n, each) for n, each in enumerate(judged) if isinstance(each, Commit)]
+    chosen = [each for each in commits if not (turns_later and each[1].candidate.is_turn)]
+    if engine.embedder is None or not chosen:
+        return found
     try:
-        found = embed(engine.embedder, texts)
+        vectors = embed(engine.embedder, [each.candidate.analysed.text for _, each in chosen])
     except EmbedderFailed as error:
         # Words still find it, and recall says that vectors are missing.
         _log.warning("stored without vectors: %s", error)
-        return [None] * len(judged)
-    vectors = iter(found)
-    return [next(vectors) if is_chosen else None for is_chosen in chosen]
+        return found
+    for (n, each), vector in zip(chosen, vectors, strict=True):
+        found[n] = replace(each, vector=vector)
+    return found
 
 
-def _once(write: OwnerWrite, judged: Judgement, vector: Vector, *, lifts: bool) -> Outcome:
+def _once(write: OwnerWrite, judged: Judgement, *, lifts: bool) -> Outcome:
     """Store one candidate, or return the first outcome of its idempotency key."""
     candidate, tx = judged.candidate, write.tx
     key = candidate.draft.idempotency_key
     if key is None:
-        return decided(write, judged, vector, lifts=lifts)
+        return decided(write, judged, lifts=lifts)
     asked = f"{candidate.scope.path} {candidate.partition.purpose} {candidate.draft!r}"
     request = blake(tx.secret(), asked.encode())
     known = tx.connection.one(statements.IDEMPOTENT, {"owner": tx.owner, "key": key})
     if known is not None:
         return _again(write, request, known)
-    outcome = decided(write, judged, vector, lifts=lifts)
+    outcome = decided(write, judged, lifts=lifts)
     memory = b"" if outcome.record is None else id_bytes(outcome.record.root)
     named = {"owner": tx.owner, "key": key, "hash": request, "at": tx.now}
     params = {**named, "kind": outcome.kind.value, "memory": memory}
@@ -194,13 +193,12 @@ def _again(write: OwnerWrite, request: bytes, known: tuple[bytes, str, bytes]) -
     return Outcome(kind=OutcomeKind(kind), record=record_of(row))
 
 
-def decided(write: OwnerWrite, judged: Judgement, vector: Vector, *, lifts: bool = True) -> Outcome:
+def decided(write: OwnerWrite, judged: Judgement, *, lifts: bool = True) -> Outcome:
     """Store a commit; note in the audit trail what is dropped.
 
     Args:
         write: The owner's turn.
         judged: What policy says.
-        vector: Of its text.
         lifts: Whether the user may have said it, which lifts a tombstone; an agent's note does not.
     """
     candidate = judged.candidate
@@ -213,7 +211,7 @@ def decided(write: OwnerWrite, judged: Judgement, vector: Vector, *, lifts: bool
         return rejected(write.tx, Drop(candidate, ("tombstoned",)))
     match judged:
         case Commit():
-            return store(write, judged, vector)
+            return store(write, judged)
         case Hold(candidate, reasons):
             data = {"draft": draft_fields(candidate), "reasons": reasons, "by": write.tx.actor}
             days = candidate.policy.gates.review_days
@@ -221,10 +219,10 @@ def decided(write: OwnerWrite, judged: Judgement, vector: Vector, *, lifts: bool
             return Outcome(kind=OutcomeKind.HELD, reasons=reasons, events=(event,))
 
 
-def decided_alone(write: OwnerWrite, judged: Judgement, vector: Vector) -> Outcome:
+def decided_alone(write: OwnerWrite, judged: Judgement) -> Outcome:
     """Store a commit as `decided`; for one that fits no quota, say so instead of raising."""
     try:
-        return decided(write, judged, vector)
+        return decided(write, judged)
     except QuotaExceeded as error:
         full = Drop(judged.candidate, (f"quota:{error.what}",), blocked=False)
         return rejected(write.tx, full)
