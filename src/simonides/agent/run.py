@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -138,10 +138,8 @@ class _Run:
         self.begin("capture")
         own = " ".join(part.text for part in fragments_of(message) if part.is_own)
         limits, most = self.policy.proposals, self.policy.agent.capture_items
-        raw = self.ask(
-            CAPTURE, partial(rules.propose, own, self.policy),
-            message=message, keys=sorted(limits.keys), scopes=limits.scopes, most=most,
-        )  # fmt: skip
+        told = {"message": message, "keys": sorted(limits.keys), "scopes": limits.scopes}
+        raw = self.ask(CAPTURE, partial(rules.propose, own, self.policy), **told, most=most)
         proposals = contract.proposals_of(raw, self.policy)
         must(len(proposals) <= most, "max_capture_items")
         notes = [f"confidence_clamped:{each.key}" for each in proposals if each.is_clamped]
@@ -169,11 +167,14 @@ class _Run:
         quoted = rf"(?<!\w){re.escape(proposal.value)}(?!\w)"
         is_own = re.search(quoted, own, re.IGNORECASE) is not None
         draft = Draft(
-            proposal.value, key=proposal.key, scope=path,
+            proposal.value,
+            key=proposal.key,
+            scope=path,
             category=self.policy.proposals.category_of(proposal.key),
             source="user_stated" if is_own else "agent_inferred",
-            confidence=proposal.confidence, ttl_days=proposal.ttl_days,
-        )  # fmt: skip
+            confidence=proposal.confidence,
+            ttl_days=proposal.ttl_days,
+        )
         try:
             [outcome] = remember(self.engine, self.who, [draft], by_model=True)
         except ScopeDenied:
@@ -195,19 +196,20 @@ class _Run:
             must(scope in self.allowed, f"scope_denied:{scope}")
         scopes, biased = intent.scopes or self.allowed, intent.include_preference_keys
         paths = [self.paths[name] for name in scopes if name in self.paths]
-        found = recall(
-            self.engine, self.who, intent.query, limit=intent.top_k, scopes=paths,
-            filter={"sensitivity": {"$in": list(self.policy.digest.sensitivities)}},
-            preference_bias=biased,
-        ) if paths else ()  # fmt: skip
+        shown = {"sensitivity": {"$in": list(self.policy.digest.sensitivities)}}
+        options: dict[str, Any] = {
+            "limit": intent.top_k, "scopes": paths, "filter": shown, "preference_bias": biased,
+        }  # fmt: skip
+        found = recall(self.engine, self.who, intent.query, **options) if paths else ()
         hits = {hit.key or hit.id: hit for hit in found}
-        self.so_far["retrieved_keys"] = tuple(hits)
-        self.end(
-            {"query": intent.query, "requested_scopes": intent.scopes, "memory_hits": len(hits)},
-            {"message": request, "intent": intent.model_dump(), "resolved_scopes": scopes,
-             "retrieved_keys": tuple(hits)},
-            include_preference_keys=biased,
-        )  # fmt: skip
+        keys = self.so_far["retrieved_keys"] = tuple(hits)
+        traced = {
+            "query": intent.query,
+            "requested_scopes": intent.scopes,
+            "memory_hits": len(keys),
+        }
+        told = {"message": request, "intent": intent.model_dump(), "resolved_scopes": scopes}
+        self.end(traced, told | {"retrieved_keys": keys}, include_preference_keys=biased)
         return hits
 
     def apply(self, request: str, context: str, hits: Mapping[str, Hit]) -> None:
@@ -218,10 +220,9 @@ class _Run:
         shown = [each.model_dump(exclude={"score"}) for each in given.values()]
         held = [r for r in core_records(self.engine, self.who) if is_hard(r, self.policy)]
         must_hold = [r.content[:LINE_CHARS] for r in held if r.sensitivity in allowed]
-        raw = self.ask(
-            APPLY, partial(rules.draft, request, context, list(hits.values()), self.checks, most),
-            request=request, context=context, memories=shown, must_hold=must_hold,
-        )  # fmt: skip
+        by_rules = partial(rules.draft, request, context, list(hits.values()), self.checks, most)
+        told = {"request": request, "context": context, "memories": shown, "must_hold": must_hold}
+        raw = self.ask(APPLY, by_rules, **told)
         answer, declared = contract.answer_of(raw, most)
         used = tuple(key for key in declared if key in hits)
         self.done["used_memory_keys"] = used
@@ -231,8 +232,8 @@ class _Run:
         seen = {contract.shows(key, hits[key].content, answer, self.checks) for key in used}
         must(True in seen or False not in seen, "invalid_answer:memory_declared_but_not_applied")
         self.done |= {"answer": answer, "outcome": "memory_applied" if used else "context_only"}
-        told = {"answer": answer[:HISTORY_CHARS]}
-        self.end({"applied_memory_count": len(used)}, told, used_memory_keys=used)
+        said = {"answer": answer[:HISTORY_CHARS]}
+        self.end({"applied_memory_count": len(used)}, said, used_memory_keys=used)
 
     def ask(self, instructions: str, by_rules: Callable[[], Any], **material: Any) -> Any:
         """Return the JSON that the model answers, or without a model that of the rules."""
@@ -272,29 +273,40 @@ class _Run:
     def report(self, **fields: Any) -> AgentRun:
         """Return the report."""
         now = self.engine.clock.now_ms()
-        found = list_memories(
-            self.engine, self.who, filter={"key": {"$exists": True}}, limit=MAX_LISTED,
-            scopes=list(self.paths.values()),
-        ) if self.paths else ()  # fmt: skip
+        keyed, scopes = {"key": {"$exists": True}}, list(self.paths.values())
+        found: Sequence[Record] = ()
+        if scopes:
+            found = list_memories(
+                self.engine, self.who, filter=keyed, limit=MAX_LISTED, scopes=scopes
+            )
         newest = sorted(found, key=lambda record: (record.updated_at, record.id), reverse=True)
         return AgentRun(
             run_id=str(UUID(bytes=self.engine.ids.new(now))),
             made_by="rules" if self.models is None else self.models.name,
-            memory_state=tuple(_state(record, now) for record in newest), **self.done, **fields,
-        )  # fmt: skip
+            memory_state=tuple(_state(record, now) for record in newest),
+            **self.done,
+            **fields,
+        )
 
 
 def _state(record: Record, now: int) -> MemoryState:
     end = record.hard_expires_at
     left = None if end is None else round((end - to_datetime(now)) / timedelta(days=1), 1)
     return MemoryState(
-        key=record.key or record.id, value=record.content, scope=record.scope.proposed_as,
-        source=record.source, confidence=record.confidence, ttl_left_days=left,
-    )  # fmt: skip
+        key=record.key or record.id,
+        value=record.content,
+        scope=record.scope.proposed_as,
+        source=record.source,
+        confidence=record.confidence,
+        ttl_left_days=left,
+    )
 
 
 def _applied(key: str, hit: Hit) -> AppliedMemory:
     return AppliedMemory(
-        key=key, value=hit.content[:LINE_CHARS], scope=hit.record.scope.proposed_as,
-        confidence=hit.record.confidence, score=hit.score,
-    )  # fmt: skip
+        key=key,
+        value=hit.content[:LINE_CHARS],
+        scope=hit.record.scope.proposed_as,
+        confidence=hit.record.confidence,
+        score=hit.score,
+    )

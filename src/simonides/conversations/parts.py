@@ -169,9 +169,20 @@ def go_on(
     }  # fmt: skip
     number = 1 if found is None else found.part + 1
     new = SessionPart(
-        tx.new_id(), name_of(who), number, "open", "", begun, last, None, turns,
-        who.purpose or "", None, None, data,
-    )  # fmt: skip
+        tx.new_id(),
+        name_of(who),
+        number,
+        "open",
+        "",
+        begun,
+        last,
+        None,
+        turns,
+        who.purpose or "",
+        None,
+        None,
+        data,
+    )
     row = {**new._asdict(), "owner": tx.owner, "data": json.dumps(data), "salt": tx.salt()}
     tx.connection.run(statements.BEGIN_PART, row)
     _let_end(engine, tx, new.id)
@@ -269,12 +280,13 @@ def parts_of_page(
 
 def _conversation(own: Sequence[SessionPart]) -> Conversation:
     return Conversation(
-        name=principal_of_part(own[0]).conversation, parts=len(own),
+        name=principal_of_part(own[0]).conversation,
+        parts=len(own),
         is_open=any(each.status == "open" for each in own),
         begun=min(to_datetime(each.begun, each.data["utc_offset"]) for each in own),
         last=to_datetime(own[0].last, own[0].data["utc_offset"]),
         turns=sum(each.turns for each in own),
-    )  # fmt: skip
+    )
 
 
 def learned_from(connection: Connection, owner: str, turns: Sequence[MemoryRow]) -> list[MemoryRow]:

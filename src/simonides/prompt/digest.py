@@ -216,11 +216,17 @@ def _told(
     hidden = {kind: n for part in parts for kind, n in part.hidden.items()}
     text = assembled(items, hidden) if parts else ""
     receipt = Receipt(
-        id=id_text(engine.ids.new(now)), at=to_datetime(now), reader=who.home.path,
-        purpose=who.purpose, question_digest=code, floor=floor,
-        items=tuple(items), left_out=tuple(each for part in parts for each in part.left_out),
-        hidden=hidden, digest=hash_of(text),
-    )  # fmt: skip
+        id=id_text(engine.ids.new(now)),
+        at=to_datetime(now),
+        reader=who.home.path,
+        purpose=who.purpose,
+        question_digest=code,
+        floor=floor,
+        items=tuple(items),
+        left_out=tuple(each for part in parts for each in part.left_out),
+        hidden=hidden,
+        digest=hash_of(text),
+    )
     if items:
         shown = {id for item in items for id in item.ids}
         seen = [record for part in parts for record in part.records if record.id in shown]

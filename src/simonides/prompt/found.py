@@ -133,10 +133,15 @@ def _item(
         marks = (REFUSED,) if is_refused else ()
     marks = (*marks, "earlier") if is_over else marks
     item = DigestItem(
-        ids=tuple(hit.id for hit in run), owner=best.record.owner,
-        part="relevant" if best.relevance >= rules.relevant else "possible", marks=marks,
-        earlier=earlier, score=best.score, relevance=best.relevance, chars=chars,
-    )  # fmt: skip
+        ids=tuple(hit.id for hit in run),
+        owner=best.record.owner,
+        part="relevant" if best.relevance >= rules.relevant else "possible",
+        marks=marks,
+        earlier=earlier,
+        score=best.score,
+        relevance=best.relevance,
+        chars=chars,
+    )
     return with_line(item, [hit.record for hit in run])
 
 

@@ -129,10 +129,16 @@ def _unpacked(who: Principal, id: bytes, at: int, data: str) -> Receipt:
         each = (bytes.fromhex(digits[at : at + 32]) for at in range(0, len(digits), 32))
         items.append(DigestItem(ids=tuple(map(id_text, each)), part=_BY_LETTER[letter], **told))
     return Receipt(
-        id=id_text(id), at=to_datetime(at), reader=scope_of(who.owner, cells.get("t")).path,
-        purpose=who.purpose, question_digest=cells.get("q", ""), floor=cells.get("f", 0.0),
-        items=tuple(items), hidden=cells.get("h", {}), digest=cells["d"],
-    )  # fmt: skip
+        id=id_text(id),
+        at=to_datetime(at),
+        reader=scope_of(who.owner, cells.get("t")).path,
+        purpose=who.purpose,
+        question_digest=cells.get("q", ""),
+        floor=cells.get("f", 0.0),
+        items=tuple(items),
+        hidden=cells.get("h", {}),
+        digest=cells["d"],
+    )
 
 
 def echoed(connection: Connection, who: Principal) -> frozenset[bytes]:

@@ -344,6 +344,9 @@ def _line(
     if not (kept or said.message.reasons):
         reasons.append("system" if said.message.role == "system" else "nothing_to_keep")
     return AddLine(
-        role=said.message.role, kept=tuple(kept), learned=tuple(learned),
-        reasons=tuple(reasons), ended=tuple(ended),
-    )  # fmt: skip
+        role=said.message.role,
+        kept=tuple(kept),
+        learned=tuple(learned),
+        reasons=tuple(reasons),
+        ended=tuple(ended),
+    )

@@ -240,10 +240,15 @@ class Ending:
             return None
         last = max(said_at(turn) for turn in told)
         draft = Draft(
-            text, category=SUMMARY, kind="episodic", source=Source.AGENT_INFERRED.value,
-            at=last, valid_to=last + timedelta(SUMMARY_DAYS),
-            parents=tuple(id_text(turn["id"]) for turn in quoted), origin="summary",
-        )  # fmt: skip
+            text,
+            category=SUMMARY,
+            kind="episodic",
+            source=Source.AGENT_INFERRED.value,
+            at=last,
+            valid_to=last + timedelta(SUMMARY_DAYS),
+            parents=tuple(id_text(turn["id"]) for turn in quoted),
+            origin="summary",
+        )
         # It quotes turns that were screened; it can be no rule, whatever it quotes.
         judged = judge_approved(candidate_of(self._engine, self._who, draft))
         [ready] = embedded(self._engine, [judged])
@@ -309,9 +314,13 @@ def _noted(turn: MemoryRow) -> Draft:
     """Return the memory that an important note becomes, under its own trust."""
     metadata = json.loads(turn["metadata"] or "{}")
     return Draft(
-        turn["content"], key=metadata.get("key"), source=turn["source"],
-        importance=turn["importance"], origin=turn["origin"], parents=(id_text(turn["id"]),),
-    )  # fmt: skip
+        turn["content"],
+        key=metadata.get("key"),
+        source=turn["source"],
+        importance=turn["importance"],
+        origin=turn["origin"],
+        parents=(id_text(turn["id"]),),
+    )
 
 
 def _is_supported(entry: pending.Entry, turns: Sequence[MemoryRow]) -> bool:

@@ -38,10 +38,15 @@ def note(
     if key is not None:
         check_key(text("key", key), engine.policies.for_org(who.home.org, who.agent))
     draft = Draft(
-        text("text", said), position=0, session=who.conversation, role="assistant",
-        source=Source.AGENT_INFERRED.value, importance=weight.value, origin="note",
+        text("text", said),
+        position=0,
+        session=who.conversation,
+        role="assistant",
+        source=Source.AGENT_INFERRED.value,
+        importance=weight.value,
+        origin="note",
         metadata=None if key is None else {"key": key},
-    )  # fmt: skip
+    )
     return logged(engine, who, draft, lambda tx, _, position: go_on(engine, tx, who, position, 1))
 
 
@@ -96,9 +101,11 @@ def buffer(engine: Engine, who: Principal, *, max_tokens: int = 8_000) -> Buffer
         summary = [{"role": "system", "content": f"Summary of {cut} earlier turns. {told}"}]
     shown = (*summary, *said[cut:])
     return Buffer(
-        messages=shown, tokens=sum(count(each["content"]) for each in shown), summed_up=cut,
+        messages=shown,
+        tokens=sum(count(each["content"]) for each in shown),
+        summed_up=cut,
         pressure=sum(costs) / most,
-    )  # fmt: skip
+    )
 
 
 def _message(turn: MemoryRow) -> dict[str, str]:

@@ -125,16 +125,6 @@ def _clean(engine: Engine, who: Principal, field: str, said: str) -> str:
 # -- state -----------------------------------------------------------------------------------------
 
 
-def state_of(engine: Engine, who: Principal, id: str) -> Working:
-    """Return the state of an open task.
-
-    Raises:
-        InvalidInput: If it has ended.
-    """
-    with engine.db.read(who.owner) as connection:
-        return _open(_row(connection, who, id), who)
-
-
 def _row(connection: Connection, who: Principal, id: str) -> dict[str, Any]:
     params = {"owner": who.owner, "id": id_bytes(id)}
     [cells] = connection.rows(statements.TASK, params)
@@ -175,7 +165,8 @@ def turn_end(engine: Engine, who: Principal, id: str) -> None:
 
 def status(engine: Engine, who: Principal, id: str) -> dict[str, Any]:
     """Return goal, plan, current step and how many steps are done."""
-    state = state_of(engine, who, id)
+    with engine.db.read(who.owner) as connection:
+        state = _open(_row(connection, who, id), who)
     return {
         "task": who.home.task, "goal": state.goal, "plan": list(state.plan), "step": state.step,
         "steps_done": state.done, "turns": state.turns,
@@ -209,11 +200,10 @@ def _prompt(engine: Engine, who: Principal, id: str) -> tuple[str, Digest]:
         texts = _texts(connection, who, roots_of(state))
         floor = max(floor_of(engine, who, connection), policy.task.push_from)
     about = "\n".join(filter(None, (state.goal, state.step)))
-    pushed = digest(
-        engine, who, about,
-        max_items=policy.task.push_items, max_tokens=policy.task.push_tokens, floor=floor,
-        shown=[record.id for record in texts.values()], receipt=False,
-    )  # fmt: skip
+    shown = [record.id for record in texts.values()]
+    items, tokens = policy.task.push_items, policy.task.push_tokens
+    most: dict[str, Any] = {"max_items": items, "max_tokens": tokens, "floor": floor}
+    pushed = digest(engine, who, about, **most, shown=shown, receipt=False)
     core = [item.line for item in pushed.items if item.part == "core"]
     hidden = pushed.receipt.hidden
     if not policy.digest.enabled:  # digests are switched off, constraints are not
@@ -247,11 +237,10 @@ def before_tool(engine: Engine, who: Principal, id: str, name: str, input: objec
         texts = _texts(connection, who, roots_of(state))
     said = input if isinstance(input, str) else json.dumps(input, default=str, ensure_ascii=False)
     in_prompt = [*texts.values(), *core_records(engine, who)]
-    found = digest(
-        engine, who, f"{text('name', name)} {said[:INPUT_CHARS]}", max_items=PULL_ITEMS,
-        shown=[*state.shown, *(record.id for record in in_prompt)], has_core=False,
-        receipt=False,
-    )  # fmt: skip
+    about = f"{text('name', name)} {said[:INPUT_CHARS]}"
+    shown = [*state.shown, *(record.id for record in in_prompt)]
+    options: dict[str, Any] = {"max_items": PULL_ITEMS, "has_core": False, "receipt": False}
+    found = digest(engine, who, about, shown=shown, **options)
     if found.items:
         _note_shown(engine, who, id, found)
     return found
@@ -285,23 +274,22 @@ def observe(
     most = engine.policies.for_org(who.home.org, who.agent).task.observations
     said = result if isinstance(result, str) else json.dumps(result, default=str)
     source = Source.TOOL_VERIFIED if verified else Source.EXTERNAL
-    return _logged(
-        engine, who, id,
-        Draft(said, position=0, role="tool", source=source, origin=text("tool", tool)),
-        lambda state, root: state.with_observation(
-            root, most=most, critical=weight is Importance.CRITICAL,
-            kept=verified and weight is not Importance.NORMAL,
-        ),
-    )  # fmt: skip
+    draft = Draft(said, position=0, role="tool", source=source, origin=text("tool", tool))
+    critical, kept = weight is Importance.CRITICAL, verified and weight is not Importance.NORMAL
+
+    def observed(state: Working, root: str) -> dict[str, Any]:
+        return state.with_observation(root, most=most, critical=critical, kept=kept)
+
+    return _logged(engine, who, id, draft, observed)
 
 
 def note(engine: Engine, who: Principal, id: str, said: str) -> Outcome:
     """Keep a note of the agent in the scratchpad."""
+    source = Source.AGENT_INFERRED
+    draft = Draft(text("text", said), position=0, role="assistant", source=source)
     return _logged(
-        engine, who, id,
-        Draft(text("text", said), position=0, role="assistant", source=Source.AGENT_INFERRED),
-        lambda state, root: {"notes": (*state.notes, root)[-20:]},
-    )  # fmt: skip
+        engine, who, id, draft, lambda state, root: {"notes": (*state.notes, root)[-20:]}
+    )
 
 
 def _logged(
@@ -337,21 +325,22 @@ def complete(engine: Engine, who: Principal, id: str, learning: str | None = Non
     origin = f"task {who.home.task}"
     with engine.db.read(who.owner) as connection:
         kept = _texts(connection, who, _open(_row(connection, who, id), who).kept)
-    drafts = [
-        Draft(each.content, category="tool_result", source=each.source, origin=origin,
-              importance="high", sensitivity=each.sensitivity, tags=(each.origin or "tool",))
-        for each in kept.values()
-    ]  # fmt: skip
+    result: dict[str, Any] = {"category": "tool_result", "importance": "high", "origin": origin}
+    drafts = []
+    for each in kept.values():
+        said: dict[str, Any] = {"source": each.source, "sensitivity": each.sensitivity}
+        drafts.append(Draft(each.content, **result, **said, tags=(each.origin or "tool",)))
     if learning is not None:
-        said, source = text("learning", learning), Source.TASK_LEARNING
-        drafts.append(Draft(said, category="task_learning", source=source, origin=origin))
+        lesson, source = text("learning", learning), Source.TASK_LEARNING
+        drafts.append(Draft(lesson, category="task_learning", source=source, origin=origin))
     user = Scope(who.home.org, who.home.user)
     outcomes = remember(engine, replace(who, home=user, session=None), drafts)
     return TaskReport(
-        scope=user.path, promoted=tuple(outcomes[: len(kept)]),
+        scope=user.path,
+        promoted=tuple(outcomes[: len(kept)]),
         learned=outcomes[-1] if learning is not None else None,
         removed=_end(engine, who, id, COMPLETE),
-    )  # fmt: skip
+    )
 
 
 def abandon(engine: Engine, who: Principal, id: str) -> int:
