@@ -78,9 +78,8 @@ def _proposal(item: Any, policy: Policy) -> AgentProposal:
     said = _given(item, "confidence", limits.default_confidence)
     _candidates(_is_number(said), "confidence")
     ttl = min(max(ttl, limits.min_ttl_days), limits.max_ttl_days)
-    return AgentProposal(
-        key, value, scope, float(ttl), float(min(max(said, 0), 1)), not 0 <= said <= 1
-    )
+    confidence = float(min(max(said, 0), 1))
+    return AgentProposal(key, value, scope, float(ttl), confidence, said != confidence)
 
 
 def intent_of(raw: Any, limits: ProposalLimits) -> Intent:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -125,9 +125,7 @@ class _Run:
         user, org = Scope(home.org, home.user, session=home.session), Scope(home.org)
         named = {"user": user, "workspace": org} | ({"task": home} if home.task else {})
         self.allowed = self.policy.execution.allowed_scopes
-        self.paths: dict[str, str] = {
-            name: named[name].path for name in self.allowed if name in named
-        }
+        self.paths = {str(name): named[name].path for name in self.allowed if name in named}
         self.until = engine.clock.now_ms() + self.policy.agent.seconds * 1_000
         self.phase = ""
         self.done: dict[str, Any] = {"trace": (), "history": ()}  # fields of every report
@@ -206,7 +204,7 @@ class _Run:
         traced = {
             "query": intent.query,
             "requested_scopes": intent.scopes,
-            "memory_hits": len(keys),
+            "memory_hits": len(hits),
         }
         told = {"message": request, "intent": intent.model_dump(), "resolved_scopes": scopes}
         self.end(traced, told | {"retrieved_keys": keys}, include_preference_keys=biased)
@@ -273,12 +271,9 @@ class _Run:
     def report(self, **fields: Any) -> AgentRun:
         """Return the report."""
         now = self.engine.clock.now_ms()
-        keyed, scopes = {"key": {"$exists": True}}, list(self.paths.values())
-        found: Sequence[Record] = ()
-        if scopes:
-            found = list_memories(
-                self.engine, self.who, filter=keyed, limit=MAX_LISTED, scopes=scopes
-            )
+        options: dict[str, Any] = {"filter": {"key": {"$exists": True}}, "limit": MAX_LISTED}
+        scopes = list(self.paths.values())
+        found = list_memories(self.engine, self.who, scopes=scopes, **options) if scopes else ()
         newest = sorted(found, key=lambda record: (record.updated_at, record.id), reverse=True)
         return AgentRun(
             run_id=str(UUID(bytes=self.engine.ids.new(now))),

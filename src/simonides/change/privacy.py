@@ -72,10 +72,8 @@ def refuse(
     [(kind, value)] = named.items()
     data: dict[str, Any] = {"names": [], "also": []}
     if kind == "topic":
-        data = {
-            "names": sorted(tied_topic(engine, who, value).tied),
-            "also": _also(engine, who, value),
-        }
+        tied = sorted(tied_topic(engine, who, value).tied)
+        data = {"names": tied, "also": _also(engine, who, value)}
     if kind == "topic" and not topic_of(value).names_something:
         raise InvalidInput("about", "names no subject, for example 'my wife' or 'my health'")
     with owner_write(engine, who.owner, who.name) as (tx, index):
@@ -96,9 +94,8 @@ def _also(engine: Engine, who: Principal, about: str) -> list[tuple[str, str]]:
     found = named(engine, who, about)
     clauses = [clause for each in found.exact for clause in each.clauses]
     slots = [slot for clause in clauses for slot in slots_of(clause) if slot.key]
-    keys = {
-        slot.key for slot in slots if not found.topic.covers(analyse(f"{slot.key} {slot.value}"))
-    }
+    covers = found.topic.covers
+    keys = {slot.key for slot in slots if not covers(analyse(f"{slot.key} {slot.value}"))}
     danger = [("category", DANGER)] if class_in("health", plain(about)) else []
     return [*(("key", key) for key in sorted(keys)), *danger]
 

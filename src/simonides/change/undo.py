@@ -108,9 +108,8 @@ def _ids(outcome: object) -> list[str]:
         asked = [each for line in outcome.lines for each in line.asked]
     ids = [each.undo for each in asked if each.undo is not None]
     if not ids:
-        raise InvalidInput(
-            "outcome", "has nothing that can be taken back; give what `add` answered"
-        )
+        problem = "has nothing that can be taken back; give what `add` answered"
+        raise InvalidInput("outcome", problem)
     return ids
 
 

@@ -137,9 +137,8 @@ def question_of(about: object) -> str | None:
 
 
 def _own_words(text: str) -> str:
-    return "".join(
-        part.text for part in fragments_of(text) if part.whose is not Whose.OTHER
-    ).strip()
+    own = (part.text for part in fragments_of(text) if part.whose is not Whose.OTHER)
+    return "".join(own).strip()
 
 
 def _is_sum(about: str) -> bool:
@@ -185,13 +184,9 @@ def profile(engine: Engine, who: Principal, *, receipt: bool = True) -> Digest:
     policy = engine.policies.for_org(who.home.org, who.agent)
     with engine.db.read(*(each.owner for each in ask_of(engine, who, "").reach)) as connection:
         block = core_block(core_records(engine, who, None, connection), policy, is_whole=True)
-    named = [
-        record
-        for record in list_memories(
-            engine, who, filter={"key": {"$exists": True}}, limit=MAX_LISTED
-        )
-        if record.id not in block.by_id and record.sensitivity in policy.digest.sensitivities
-    ]
+    keyed = list_memories(engine, who, filter={"key": {"$exists": True}}, limit=MAX_LISTED)
+    more = [record for record in keyed if record.id not in block.by_id]
+    named = [record for record in more if record.sensitivity in policy.digest.sensitivities]
     named.sort(key=lambda each: each.said_at, reverse=True)
     facts = PromptSection([item_of(each, "relevant", LINE_CHARS) for each in named], named)
     return _told(engine, who, "", [block, facts], floor=0.0, is_kept=receipt)

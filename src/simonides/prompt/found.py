@@ -191,11 +191,10 @@ def _before(hits: Sequence[Hit], changes: Changes, rules: DigestRules) -> dict[s
     last = {id: _last(id, changes.newer, ids) for id in ids & changes.newer.keys()}
     before = {id: [r] for id, r in last.items() if r.sensitivity in rules.sensitivities}
     for hit in hits:
+        near = changes.later.get(hit.id, ())
         for each in (other.record for other in hits if hit.id in changes.sure):
-            is_change = cue_of(each.content) >= Cue.CHANGES
-            is_near = each.id in changes.later.get(hit.id, ()) or (
-                is_change and _speaker(each) == _speaker(hit.record)
-            )
+            is_own = _speaker(each) == _speaker(hit.record)
+            is_near = each.id in near or (is_own and cue_of(each.content) >= Cue.CHANGES)
             if is_near and each.said_at > hit.record.said_at:
                 before.setdefault(hit.id, []).append(each)
     return before

@@ -305,9 +305,8 @@ def _cut_refused(pieces: Sequence[Piece], refused: tuple[list[OptOut], bool]) ->
                 piece.cut(each.topic)
             elif each.topic is None:
                 piece.cut_learned(each.covers)
-        is_refused |= any(
-            ask.kind is Request.REFUSE and is_session(ask.about) for ask in piece.asks
-        )
+        refuses = [ask.about for ask in piece.asks if ask.kind is Request.REFUSE]
+        is_refused |= any(map(is_session, refuses))
 
 
 def placed(judged: Judgement, **fields: Any) -> Judgement:

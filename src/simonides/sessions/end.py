@@ -80,9 +80,8 @@ def end_idle(engine: Engine, owner: str, id: str) -> None:
         if part.status == "open" and not tries and due > tx.now:
             return  # something was added since
         if part.status == "open":
-            parts.begin_end(
-                engine, tx, part, parts.next_position(tx, parts.principal_of_part(part)) - 1
-            )
+            who = parts.principal_of_part(part)
+            parts.begin_end(engine, tx, part, parts.next_position(tx, who) - 1)
     for each in parts.ending_parts(engine, owner, part.name):
         finish(engine, parts.principal_of_part(each), each)
 

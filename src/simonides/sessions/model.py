@@ -238,9 +238,8 @@ def _question(
 ) -> Question:
     """Return what the model is shown: date, allowed keys, what is known, turns, as lines."""
     read = part.data["read"]
-    earlier = parts.turns_of(
-        connection, who, max(part.data["first"] if sums_up else read + 1 - EARLIER, 0), read
-    )
+    first = part.data["first"] if sums_up else read + 1 - EARLIER
+    earlier = parts.turns_of(connection, who, max(first, 0), read)
     told = [each for each in unrefused(connection, who, earlier) if not each["origin"]]
     before = [_line("-", each) for each in told]
     if sums_up and told:  # of what it has read already, the end of the talk needs the gist
@@ -271,9 +270,8 @@ def _may_err(row: MemoryRow) -> bool:
 def _line(place: str, turn: MemoryRow) -> str:
     """Return a turn as one line, so that no text of it can look like another line."""
     most = TURN_CHARS if turn["role"] == "user" else ANSWER_CHARS
-    return (
-        f"{place} {one_line(turn['speaker'] or turn['role'])}: {one_line(turn['content'])[:most]}"
-    )
+    speaker, said = one_line(turn["speaker"] or turn["role"]), one_line(turn["content"])
+    return f"{place} {speaker}: {said[:most]}"
 
 
 def _known(number: int, row: MemoryRow, places: Mapping[str, int]) -> str:

@@ -184,11 +184,10 @@ def replaced(write: OwnerWrite, judged: Judgement, old: MemoryRow, *, has_time: 
         old: The turn in force.
         has_time: Whether the message has a time; else it keeps that of the old one.
     """
-    if not isinstance(judged, Commit) or not lift_tombstone(
-        write.tx, judged.candidate, by_user=True
-    ):
-        write.tx.end(old, "superseded", EventType.SUPERSEDED, "edited")
-        return decided(write, judged)
-    kept = () if has_time else ("valid_from", "said_at", "utc_offset")
-    cells = {name: old[name] for name in kept}
-    return insert(write, judged, old, OutcomeKind.SUPERSEDED, **cells)
+    tx = write.tx
+    if isinstance(judged, Commit) and lift_tombstone(tx, judged.candidate, by_user=True):
+        kept = () if has_time else ("valid_from", "said_at", "utc_offset")
+        cells = {name: old[name] for name in kept}
+        return insert(write, judged, old, OutcomeKind.SUPERSEDED, **cells)
+    tx.end(old, "superseded", EventType.SUPERSEDED, "edited")
+    return decided(write, judged)

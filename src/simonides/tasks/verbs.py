@@ -287,9 +287,7 @@ def note(engine: Engine, who: Principal, id: str, said: str) -> Outcome:
     """Keep a note of the agent in the scratchpad."""
     source = Source.AGENT_INFERRED
     draft = Draft(text("text", said), position=0, role="assistant", source=source)
-    return _logged(
-        engine, who, id, draft, lambda state, root: {"notes": (*state.notes, root)[-20:]}
-    )
+    return _logged(engine, who, id, draft, lambda s, root: {"notes": (*s.notes, root)[-20:]})
 
 
 def _logged(

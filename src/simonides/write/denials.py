@@ -50,9 +50,9 @@ class Denial(NamedTuple):
             return False
         if self.terms:
             return _is_in(self.terms, stated) and any(_is_in([t], stated[:2]) for t in self.terms)
-        return self.family == ("medicine" if is_medicine else "allergy") and (
-            is_medicine or _has("allergy", text)
-        )
+        if is_medicine:
+            return self.family == "medicine"
+        return self.family == "allergy" and _has("allergy", text)
 
 
 def denials(clause: str) -> Iterator[Denial]:
@@ -71,9 +71,8 @@ def denials(clause: str) -> Iterator[Denial]:
             who = "" if who in table()["own"].split() or who.endswith(("ist", "'s")) else who
             named = f"{about} {groups.get('does', '')}"
             family = next((each for each in ("allergy", "medicine") if _has(each, named)), "")
-            terms = tuple(
-                t for t in stated_terms(about) if family != "medicine" or t not in _words(family)
-            )
+            known = _words(family) if family == "medicine" else frozenset[str]()
+            terms = tuple(term for term in stated_terms(about) if term not in known)
             if terms or family:
                 yield Denial(who, terms, family, name not in _FINDINGS)
 

@@ -184,6 +184,7 @@ def _in_slot(write: OwnerWrite, commit: Commit) -> list[MemoryRow]:
 def _same_text(write: OwnerWrite, commit: Commit) -> MemoryRow | None:
     """Return a memory that says the same, by hash, words or meaning."""
     candidate, gates = commit.candidate, commit.candidate.policy.gates
+    meaning = None if commit.vector is None else commit.vector.whole
     ids = write.index.by_fingerprint.get(candidate.analysed.fingerprint, ())
     for id in reversed(ids[-MOST_COMPARED:]):
         found = _unexpired(write, id)
@@ -192,9 +193,7 @@ def _same_text(write: OwnerWrite, commit: Commit) -> MemoryRow | None:
         if found["hash"] == candidate.hash:
             return found
         mine, theirs = read(candidate.content), read(found["content"])
-        is_close = (
-            write.index.cosine(id, commit.vector and commit.vector.whole) > gates.near_meaning
-        )
+        is_close = write.index.cosine(id, meaning) > gates.near_meaning
         if is_close and mean_the_same(mine, theirs):
             return found
         terms, others = set(candidate.analysed.terms), set(found["terms"].split(" "))
@@ -425,9 +424,8 @@ def rejected(tx: Transaction, drop: Drop) -> Outcome:
 
 
 def _outcome(kind: OutcomeKind, row: MemoryRow, commit: Commit, events: Sequence[Event]) -> Outcome:
-    return Outcome.model_construct(
-        kind=kind, record=record_of(row), reasons=commit.reasons, events=tuple(events)
-    )
+    record, made = record_of(row), tuple(events)
+    return Outcome.model_construct(kind=kind, record=record, reasons=commit.reasons, events=made)
 
 
 BATCH = 64

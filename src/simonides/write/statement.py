@@ -246,9 +246,8 @@ def probability(new: Clause, old: Clause) -> float:
         numbers = [any(map(str.isdigit, "".join(each.values))) for each in (new, old)]
         return float(numbers[0] == numbers[1])
     evidence = _CUES[new.cue] - 1.9 + 1.7 * alike + 2.9 * min(shared / 8.0, 1.0)
-    evidence += 4.9 * alike * (new.cue > Cue.HINTS) + 1.1 * (
-        bool(new.head) and new.head == old.head
-    )
+    evidence += 4.9 * alike * (new.cue > Cue.HINTS)
+    evidence += 1.1 * (bool(new.head) and new.head == old.head)
     evidence += 3.1 * (not new.slots.keys().isdisjoint(old.slots))
     evidence -= 1.1 * math.log1p(len(new.terms)) + 1.6 * math.log1p(len(old.terms))
     evidence += 1.3 * (new.denies != old.denies) * shared / (min(mine, theirs) or 1.0)

@@ -38,9 +38,8 @@ def own_words(text: str, name: str | None) -> str:
         told = re.sub(r"\b(?:her|his|their)\b", "my", told)
     told = owner.sub(lambda found: "my" if found[1] else "me", told)
     opens = re.match(rf"({_ADVERBS})([\w']+)", told, re.IGNORECASE)
-    if opens and (
-        opens[2].lower() in setting("told_verbs").split() or (opens[1] and opens[2].endswith("s"))
-    ):
+    verbs = setting("told_verbs").split()
+    if opens and (opens[2].lower() in verbs or (opens[1] and opens[2].endswith("s"))):
         return f"I {opens[1].lower()}{_first(opens[2].lower())}{told[opens.end() :]}"
     return f"I {lead} {told[:1].lower()}{told[1:]}" if (lead := _lead(told)) else told
 
