@@ -204,7 +204,7 @@ class _Run:
         traced = {
             "query": intent.query,
             "requested_scopes": intent.scopes,
-            "memory_hits": len(keys),
+            "memory_hits": len(hits),
         }
         told = {"message": request, "intent": intent.model_dump(), "resolved_scopes": scopes}
         self.end(traced, told | {"retrieved_keys": keys}, include_preference_keys=biased)

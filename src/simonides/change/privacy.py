@@ -71,10 +71,8 @@ def refuse(
     [(kind, value)] = named.items()
     data: dict[str, Any] = {"names": [], "also": []}
     if kind == "topic":
-        data = {
-            "names": sorted(tied_topic(engine, who, value).tied),
-            "also": _also(engine, who, value),
-        }
+        tied = sorted(tied_topic(engine, who, value).tied)
+        data = {"names": tied, "also": _also(engine, who, value)}
     if kind == "topic" and not topic_of(value).names_something:
         raise InvalidInput("about", "names no subject, for example 'my wife' or 'my health'")
     with owner_write(engine, who.owner, who.name) as (tx, index):
