@@ -121,3 +121,12 @@ def test_the_weights_of_the_composite_decide_its_order(open_store, rules):
     ana.remember("The harbour of the boat is in Genoa")
     hits = ana.recall("Where is the harbour of the boat?")
     assert hits[0].content == "The boat is blue"
+
+
+def test_the_user_takes_a_rule_of_an_operators_category_back(open_store, rules):
+    text = "categories: {house: {directive: true, rank: prohibition}}"
+    ana = open_store(settings=rules(text)).memory(user="ana")
+    ana.remember("Never deploy on Fridays", category="house")
+    assert "Never deploy on Fridays" in ana.digest().text
+    ana.add("You can deploy on Fridays again.")
+    assert "Never deploy on Fridays" not in "".join(lines(ana.digest(), "core"))

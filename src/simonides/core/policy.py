@@ -161,11 +161,6 @@ CATEGORIES: Mapping[str, Category] = {
     ),
 }
 
-STANDING = frozenset(
-    name for name, each in CATEGORIES.items() if each.stands in (Rank.PROHIBITION, Rank.RULE)
-)
-"""Categories of what the user alone takes back."""
-
 CATEGORY_OF_KIND: Mapping[Kind, str] = {
     Kind.SEMANTIC: "fact",
     Kind.EPISODIC: "event",
@@ -515,6 +510,10 @@ class Policy(Section):
     task: TaskRules = TaskRules.model_construct()
     extract: ExtractionRules = ExtractionRules.model_construct()
     agent: AgentBudgets = AgentBudgets.model_construct()
+
+    def rules(self, category: str) -> bool:
+        """Whether a category holds rules and prohibitions, which the user alone takes back."""
+        return self.rank(category) in (Rank.PROHIBITION, Rank.RULE)
 
     def rank(self, category: str) -> Rank:
         """Return what a category is for in every prompt."""

@@ -20,7 +20,6 @@ from simonides.conversations import parts
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound, StoreError
 from simonides.core.outcome import EventType
-from simonides.core.policy import STANDING
 from simonides.core.record import SUMMARY, Draft, Importance, Source, id_text
 from simonides.core.results import SessionReport
 from simonides.core.scope import Principal
@@ -231,7 +230,8 @@ class Ending:
         told = self._told()
         if not is_substantive(told):
             return None
-        ruling = [row for row in self._learned if row["category"] in STANDING or row["key"]]
+        policy = self._engine.policies.for_org(self._who.home.org, self._who.agent)
+        ruling = [row for row in self._learned if policy.rules(row["category"]) or row["key"]]
         text, quoted = summarised(told, [row["quote"] or row["content"] for row in ruling])
         if self._by_model:
             text, quoted = f"{text.splitlines()[0]}\n{self._by_model}", told[-MOST_PARENTS:]

@@ -18,7 +18,9 @@ from typing import Any
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.outcome import Event, EventType
+from simonides.core.policy import Policy
 from simonides.core.record import id_text
+from simonides.core.scope import scope_of
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, by_id, latest_of
@@ -86,7 +88,7 @@ class Transaction:
         self.has_tombstones = bool(has_tombstones)
         self._epoch_before = self.epoch
         self.now = max(engine.clock.now_ms(), then)
-        self._ids, self._key = engine.ids, engine.audit_key
+        self._ids, self._key, self._policies = engine.ids, engine.audit_key, engine.policies
         self.length: int = self.revision
         self.inserted: dict[bytes, MemoryRow] = {}
         self._changed: dict[bytes, MemoryRow] = {}
@@ -94,6 +96,11 @@ class Transaction:
         self._events: list[dict[str, Any]] = []
         self.ended: list[bytes] = []
         self.gone: list[MemoryRow] | None = None
+
+    @property
+    def policy(self) -> Policy:
+        """The rules in force for the owner."""
+        return self._policies.for_org(scope_of(self.owner, None).org)
 
     # -- reading -----------------------------------------------------------------------------------
 

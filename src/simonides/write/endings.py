@@ -22,7 +22,7 @@ from simonides.capture.segments import Whose
 from simonides.capture.slots import is_for_now, slots_of
 from simonides.core.clock import DAY_MS
 from simonides.core.outcome import EventType
-from simonides.core.policy import MANNERS, SEVERAL, SINGLE, STANDING, folded
+from simonides.core.policy import MANNERS, SEVERAL, SINGLE, Policy, folded
 from simonides.core.record import Record, Trust, id_text
 from simonides.recall.index import OwnerIndex, analysed
 from simonides.storage import statements
@@ -78,7 +78,7 @@ def note(write: OwnerWrite, row: MemoryRow) -> None:
     if row["trust"] != Trust.USER or row["role"] not in (None, "user"):
         return
     tx, record = write.tx, record_of(row)
-    news = [each for each in statements_of(record, is_new=True) if each.may_end]
+    news = [each for each in statements_of(record) if each.may_end]
     if news:
         words = list(news)
         if row["version"] > 1:  # who says a fact's value, says that those it has replaced are over
@@ -86,21 +86,21 @@ def note(write: OwnerWrite, row: MemoryRow) -> None:
             words += [Clause(each["content"], record_of(each)) for each in known]
         for old in _related(write, row, words, is_newer=False):
             _compare(tx, record, record_of(old), news)
-            if any(_agree(each, record) for each in statements_of(record_of(old))):
+            if any(_agree(each, record) for each in _endable(tx, record_of(old))):
                 params = {"owner": tx.owner, "id": old["id"], "root": row["root"]}
                 tx.connection.run(statements.FORGET_ENDING, params)  # A, then B, then A again
     _take_back(write, row)
     _bring_back(write, row)
     _end_facts(write, row)
     if row["said_at"] < write.index.latest:
-        stated = statements_of(record, is_new=True)
+        stated = statements_of(record)
         found = {each["id"]: each for each in _related(write, row, stated, is_newer=True)}
         if row["predicate"] in SEVERAL.values():
             slot = in_slot(tx, row["subject"], row["predicate"])
             found |= {each["id"]: each for each in slot if each["said_at"] > row["said_at"]}
         for new in sorted(found.values(), key=lambda each: each["said_at"]):
             newer = record_of(new)
-            _compare(tx, newer, record, statements_of(newer, is_new=True))
+            _compare(tx, newer, record, statements_of(newer))
             if row["category"] == DANGER:
                 _undo_denial(write, new)
                 _take_back(write, new)
@@ -142,13 +142,18 @@ def _related(
             yield other
 
 
+def _endable(tx: Transaction, record: Record) -> list[Clause]:
+    """Return the clauses that a newer statement can end; a rule is ended by the user alone."""
+    return [] if tx.policy.rules(record.category) else statements_of(record)
+
+
 def _compare(tx: Transaction, newer: Record, older: Record, news: Sequence[Clause]) -> None:
     """Note which clauses of an older memory a newer one has ended."""
     if older.id in newer.parents or newer.id in older.parents:
         return
     if (newer.said_at, newer.id) <= (older.said_at, older.id):
         return
-    stated = statements_of(older)
+    stated = _endable(tx, older)
     ended = {
         old: new
         for new in news
@@ -339,10 +344,15 @@ def _end_facts(write: OwnerWrite, row: MemoryRow) -> None:
     ids = [id for key in ENDED_KEYS for id in write.index.by_key.get(key, ())]
     for predicate in SEVERAL.values():
         ids += [each["id"] for each in in_slot(tx, "user", predicate)]
-    ids += _of_categories(write.index, STANDING)
+    policy = write.tx.policy
+    ids += _of_categories(write.index, filter(policy.rules, policy.categories))
     for id in dict.fromkeys(ids):
         old = in_force(tx, id)
-        if old is not None and old["said_at"] <= row["said_at"] and _ends_row(newer, old, over):
+        if (
+            old is not None
+            and old["said_at"] <= row["said_at"]
+            and _ends_row(newer, old, over, policy)
+        ):
             _end(tx, old, row)
 
 
@@ -351,7 +361,7 @@ def _end(tx: Transaction, old: MemoryRow, by: MemoryRow) -> None:
     note_taught(tx, old, by)
 
 
-def _ends_row(newer: Record, row: MemoryRow, over: Over) -> bool:
+def _ends_row(newer: Record, row: MemoryRow, over: Over, policy: Policy) -> bool:
     """Whether a newer memory of the user says that a fact or a rule is over."""
     older = record_of(row)
     same = (older.partition, older.speaker) == (newer.partition, newer.speaker)
@@ -359,7 +369,7 @@ def _ends_row(newer: Record, row: MemoryRow, over: Over) -> bool:
         return False
     if newer.triple is not None and newer.triple.predicate == SEVERAL["diet"]:
         return _is_given_up(row, newer.triple.object.lower())
-    if row["category"] in STANDING:
+    if policy.rules(row["category"]):
         return any(_lifts(each, older) for each in over.lifts)
     value = set(analyse(row["content"]))
     stops = [each for each in over.lifts if _denies(each) and value <= set(analyse(each))]

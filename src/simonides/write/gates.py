@@ -29,7 +29,7 @@ from simonides.capture.wordings import class_in
 from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.errors import QuotaExceeded
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
-from simonides.core.policy import SEVERAL, STANDING, Eviction
+from simonides.core.policy import SEVERAL, Eviction
 from simonides.core.record import Importance, Kind, Status, Trust, id_text
 from simonides.hygiene.contradiction import contradict, deny_each_other, names_in
 from simonides.recall.index import KINDS, Floats, Ints, OwnerIndex
@@ -154,7 +154,7 @@ def _is_meant(commit: Commit, old: MemoryRow, relation: str) -> bool:
     candidate, critical = commit.candidate, Importance.CRITICAL
     if (commit.relation, commit.about) != (relation, old["root"]):
         return False
-    if old["pinned"] or old["category"] in STANDING:
+    if old["pinned"] or candidate.policy.rules(old["category"]):
         return False
     if critical in (old["importance"], candidate.importance):
         return False
@@ -234,7 +234,8 @@ def _contradicted(write: OwnerWrite, commit: Commit) -> MemoryRow | None:
     """Return a statement that cannot be true beside a newcomer."""
     candidate, source = commit.candidate, commit.candidate.source
     named = candidate.key is not None or candidate.triple is not None
-    is_told = not candidate.parents and candidate.category not in STANDING
+    rules = candidate.policy.rules
+    is_told = not candidate.parents and not rules(candidate.category)
     if named or not (is_told or write.index.sources - {source.value}):
         return None
     for found in _alike(write, commit, MOST_CONTRADICTED, LEAST_ALIKE):
@@ -244,7 +245,7 @@ def _contradicted(write: OwnerWrite, commit: Commit) -> MemoryRow | None:
         if found["source"] != source:
             is_against = contradict(mine, theirs)
         else:
-            both_told = is_told and found["parents"] is None and found["category"] not in STANDING
+            both_told = is_told and found["parents"] is None and not rules(found["category"])
             is_against = both_told and deny_each_other(_felt(mine), _felt(theirs))
         if is_against:
             return found

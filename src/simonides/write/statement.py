@@ -16,7 +16,7 @@ from simonides.capture.moods import Mood, Subject, own_clauses, sense_of
 from simonides.capture.segments import Whose
 from simonides.capture.slots import is_for_now, slots_of
 from simonides.capture.wordings import class_in, plain, without_class
-from simonides.core.policy import SINGLE, STANDING, folded
+from simonides.core.policy import SINGLE, folded
 from simonides.core.record import Record
 from simonides.models.encoder import WEIGHTS
 from simonides.models.wordpiece import read_vocabulary
@@ -177,16 +177,12 @@ class Clause:
 _NEW = frozenset("new next current".split())
 
 
-def statements_of(record: Record, *, is_new: bool = False) -> list[Clause]:
+def statements_of(record: Record) -> list[Clause]:
     """Return the clauses of a memory that can end or be ended; none of what others said.
 
     A question, a report, a story or a doubt is neither.
-
-    Args:
-        record: The memory.
-        is_new: Whether it may only end others; a rule is ended by the user alone.
     """
-    if record.role not in (None, "user") or (record.category in STANDING and not is_new):
+    if record.role not in (None, "user"):
         return []
     if record.quote is not None:
         return [Clause(record.quote, record)]
