@@ -6,7 +6,7 @@ import pytest
 
 from simonides.capture.commands import Request, Understood, read_clause
 from simonides.capture.slots import slots_of
-from simonides.capture.wordings import LANGUAGES, load, plain
+from simonides.capture.wordings import LANGUAGES, load_wordings, plain
 
 KINDS = {
     "says": Request.SAYS,
@@ -30,7 +30,7 @@ KINDS = {
 CASES = [
     pytest.param(language, name, row, id=f"{language}-{name}-{row}")
     for language in LANGUAGES
-    for name, rows in load(f"languages/{language}.toml").rows.items()
+    for name, rows in load_wordings(f"languages/{language}.toml").rows.items()
     for row in range(len(rows))
     if name in KINDS
 ]
@@ -38,7 +38,7 @@ CASES = [
 
 @pytest.mark.parametrize(("language", "name", "row"), CASES)
 def test_each_wording_reads_its_case(language: str, name: str, row: int) -> None:
-    wordings = load(f"languages/{language}.toml")
+    wordings = load_wordings(f"languages/{language}.toml")
     pattern, case, *about = wordings.rows[name][row]
     text = plain(case)
     lead = wordings.setting("lead").match(text)

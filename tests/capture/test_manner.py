@@ -2,16 +2,16 @@
 
 import pytest
 
-from simonides.capture.commands import is_whole
+from simonides.capture.commands import is_whole_clause
 from simonides.capture.manner import KEYS, wishes
 from simonides.capture.slots import slots_of
-from simonides.capture.wordings import LANGUAGES, heard, is_adverbial, load
+from simonides.capture.wordings import LANGUAGES, heard, is_adverbial, load_wordings
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_language_names_the_same_values(language: str) -> None:
-    table = load(f"languages/{language}.toml").table["manner"]
-    english = load("languages/english.toml").table["manner"]
+    table = load_wordings(f"languages/{language}.toml").table["manner"]
+    english = load_wordings("languages/english.toml").table["manner"]
     assert {key: list(table[key]) for key in KEYS if key != "tone"} == {
         key: list(english[key]) for key in KEYS if key != "tone"
     }
@@ -73,5 +73,5 @@ def test_an_adverbial_says_only_how_long() -> None:
     ["Never book", "Don't ever", "From now on", "ab jetzt nie", "Never call the", "don't tell Tom"],
 )
 def test_a_fragment_is_no_whole_rule(rule: str) -> None:
-    assert not is_whole(rule)
-    assert is_whole("Never tell Tom about the party")
+    assert not is_whole_clause(rule)
+    assert is_whole_clause("Never tell Tom about the party")

@@ -3,14 +3,14 @@
 import pytest
 
 from simonides.capture.slots import Slot, is_for_now, slots_of
-from simonides.capture.wordings import LANGUAGES, load
+from simonides.capture.wordings import LANGUAGES, load_wordings
 from simonides.core.policy import SINGLE, canonical, folded
 
-SLOTS = load("languages/slots.toml")
+SLOTS = load_wordings("languages/slots.toml")
 
 
 def _rows(language: str, name: str) -> list[list[str]]:
-    return load(f"languages/{language}.toml").rows.get(name, [])
+    return load_wordings(f"languages/{language}.toml").rows.get(name, [])
 
 
 CASES = [

@@ -6,7 +6,7 @@ import pytest
 
 import simonides
 from simonides import ConfigurationError, Settings
-from simonides.sessions.end import Ending
+from simonides.sessions.end import SessionEnd
 from simonides.testing import ManualClock, ScriptedModel
 
 SAID = "My home these days is Porto."
@@ -134,7 +134,7 @@ def test_what_was_rejected_or_forgotten_meanwhile_is_not_promoted(model, ana, mo
     session.add("I took the train again because planes tire me.", wait=True)
     session.add(["Trains beat planes for me, as always.", "I say it again: planes, no; trains."])
     [waiting] = ana.pending.list()
-    prepare = Ending.prepare
+    prepare = SessionEnd.prepare
 
     def prepared(self, step):
         if act == "forget" and step == "promoted":
@@ -144,7 +144,7 @@ def test_what_was_rejected_or_forgotten_meanwhile_is_not_promoted(model, ana, mo
             ana.pending.reject(waiting.id)
         return effect
 
-    monkeypatch.setattr(Ending, "prepare", prepared)
+    monkeypatch.setattr(SessionEnd, "prepare", prepared)
     session.end()
     assert not any("prefers trains" in each.content for each in ana.list())
     assert not ana.pending.list()

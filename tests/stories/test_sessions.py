@@ -215,7 +215,7 @@ def test_a_checkpoint_leaves_the_conversation_open(monday, ana):
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_killed_end_goes_on_where_it_stood(monday, ana, monkeypatch, step, moment):
     monday.note("The booking reference is 88123", key="booking", importance="high")
-    take = ends.Ending.take
+    take = ends.SessionEnd.take
 
     def killed(self, tx, taken):
         if moment == "before" and taken == step:
@@ -226,7 +226,7 @@ def test_a_killed_end_goes_on_where_it_stood(monday, ana, monkeypatch, step, mom
         return found
 
     with monkeypatch.context() as patched:
-        patched.setattr(ends.Ending, "take", killed)
+        patched.setattr(ends.SessionEnd, "take", killed)
         with pytest.raises(KeyboardInterrupt):
             monday.end()
     monday.end()
@@ -239,7 +239,7 @@ def test_a_killed_end_goes_on_where_it_stood(monday, ana, monkeypatch, step, mom
 
 @pytest.mark.parametrize("step", ends.STEPS[1:])
 def test_a_killed_idle_end_is_taken_up_later(monday, ana, store, clock, monkeypatch, step):
-    take = ends.Ending.take
+    take = ends.SessionEnd.take
 
     def killed(self, tx, taken):
         if taken == step:
@@ -248,7 +248,7 @@ def test_a_killed_idle_end_is_taken_up_later(monday, ana, store, clock, monkeypa
 
     clock.advance(minutes=21)
     with monkeypatch.context() as patched:
-        patched.setattr(ends.Ending, "take", killed)
+        patched.setattr(ends.SessionEnd, "take", killed)
         with pytest.raises(KeyboardInterrupt):
             store.flush()
     clock.advance(minutes=11)
@@ -260,7 +260,7 @@ def test_a_killed_idle_end_is_taken_up_later(monday, ana, store, clock, monkeypa
 
 def test_the_killed_end_of_an_earlier_part_is_taken_up(monday, ana, monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr(ends.Ending, "take", lambda *_: 1 / 0)
+        patched.setattr(ends.SessionEnd, "take", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             monday.end()
     monday.add("I am back.")
@@ -297,7 +297,7 @@ def test_what_is_said_at_the_last_moment_puts_the_end_off(monday, ana, store, cl
 
 def during(monkeypatch, step, act):
     """Do something between the preparation of a step and its transaction."""
-    prepare, done = ends.Ending.prepare, []
+    prepare, done = ends.SessionEnd.prepare, []
 
     def prepared(self, taken):
         effect = prepare(self, taken)
@@ -305,7 +305,7 @@ def during(monkeypatch, step, act):
             done.append(act())
         return effect
 
-    monkeypatch.setattr(ends.Ending, "prepare", prepared)
+    monkeypatch.setattr(ends.SessionEnd, "prepare", prepared)
 
 
 @pytest.mark.parametrize("step", ends.STEPS[1:])

@@ -216,7 +216,7 @@ class Receipts(Bound):
         Raises:
             NotReplayable: If a memory of it is gone.
         """
-        return self._call(receipts.verify, answer, receipt)
+        return self._call(receipts.verify_answer, answer, receipt)
 
     def replay(self, receipt: Receipt) -> Digest:
         """Return the very digest of a receipt.

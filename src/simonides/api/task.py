@@ -79,7 +79,7 @@ class Task(Bound):
             InvalidInput: If the task has ended.
             StoreError: If the store could not.
         """
-        return self._call(verbs.note, self._id, text)
+        return self._call(verbs.note_in_task, self._id, text)
 
     def step_done(self) -> int:
         """Advance to the next step; return how many are done.
@@ -103,7 +103,7 @@ class Task(Bound):
         Raises:
             InvalidInput: If the task has ended.
         """
-        return self._call(verbs.status, self._id)
+        return self._call(verbs.task_status, self._id)
 
     def complete(self, learning: str | None = None) -> TaskReport:
         """End the task: keep what matters and what was learned, remove the rest.

@@ -10,7 +10,7 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from simonides.capture.wordings import Wordings, heard, load, plain, spoken
+from simonides.capture.wordings import Wordings, heard, load_wordings, plain, spoken
 from simonides.text.topics import is_just_said
 from simonides.text.words import listed
 
@@ -90,11 +90,11 @@ def read_clause(clause: str, *, goes_on: bool = False, is_ordered: bool = False)
 def is_unreal(clause: str) -> bool:
     """Whether a clause opens fiction, a supposition or somebody else's words."""
     _, text, words = heard(clause)
-    opens = load("languages/slots.toml").matches("unreal", text)
+    opens = load_wordings("languages/slots.toml").matches("unreal", text)
     return opens or any(each.find("says", text, words) for each in spoken(text, words))
 
 
-def is_whole(clause: str) -> bool:
+def is_whole_clause(clause: str) -> bool:
     """Whether a rule can stand alone: it says what is to be done, and does not break off."""
     clause, text, words = heard(clause)
     last = _LAST.findall(text)

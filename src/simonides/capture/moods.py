@@ -128,7 +128,7 @@ def _senses(paragraph: str, mood: Mood | None) -> list[Sense]:
     return found
 
 
-def meant(sense: Sense) -> list[str]:
+def as_meant(sense: Sense) -> list[str]:
     """Return the main clauses of a sentence that state or order something themselves."""
     if sense.is_meant:
         return clauses(sense.text)
@@ -139,7 +139,7 @@ def meant(sense: Sense) -> list[str]:
 
 def own_clauses(text: str) -> list[str]:
     """Return the clauses of a text that its speaker states or orders; no questions, no stories."""
-    return [part for sense in senses(text) for part in meant(sense)]
+    return [part for sense in senses(text) for part in as_meant(sense)]
 
 
 def _tells_of_message(text: str, subject: Subject) -> bool:

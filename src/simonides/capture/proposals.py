@@ -20,7 +20,7 @@ from pydantic.json_schema import SkipJsonSchema
 from simonides.capture.clauses import clauses, sentences
 from simonides.capture.commands import Request, read_clause
 from simonides.capture.slots import fact_fields, is_for_now, slots_of
-from simonides.capture.wordings import MOST_CHARS, Wordings, load, plain
+from simonides.capture.wordings import MOST_CHARS, Wordings, load_wordings, plain
 from simonides.core.policy import MANNERS, SEVERAL, folded
 from simonides.text.analyse import analyse
 from simonides.text.changes import Cue, cue_of
@@ -279,7 +279,7 @@ def _unfit(place: _Place, value: str) -> Iterator[str]:
     near = [*sentences(place.before)[-1:], place.sentence, *clauses(place.sentence)]
     later = {read_clause(each).kind for each in (place.after, *clauses(place.after))}
     refused = {read_clause(each).kind for each in near} & _REFUSES
-    unreal = load("languages/slots.toml").setting("unreal")
+    unreal = load_wordings("languages/slots.toml").setting("unreal")
     told = plain(place.before[-MOST_CHARS:]) + head + clause
     quoted = [found[0] for found in _rules().setting("quotation").finditer(sentence)]
     failed = {
@@ -392,7 +392,7 @@ def _denies(text: str) -> bool:
 
 def _adds(name: str, claim: str, scope: str) -> bool:
     """Whether a text has a wording that the claim lacks."""
-    rest = load("languages/slots.toml").setting("own_doubt").sub(" ", scope)
+    rest = load_wordings("languages/slots.toml").setting("own_doubt").sub(" ", scope)
     return any(each not in claim.lower() for each in _rules().setting(name).findall(rest.lower()))
 
 
@@ -407,4 +407,4 @@ def _family(key: str | None) -> set[str]:
 
 
 def _rules() -> Wordings:
-    return load("proposals.toml")
+    return load_wordings("proposals.toml")

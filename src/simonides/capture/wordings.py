@@ -257,7 +257,7 @@ def verbs_of(name: str, text: str) -> Iterator[re.Match[str]]:
 @cache
 def shape(name: str) -> re.Pattern[str]:
     """Return a pattern of the structure of sentences, for plain texts."""
-    shapes = load("languages/shapes.toml")
+    shapes = load_wordings("languages/shapes.toml")
     return shapes.pattern(shapes.table["shapes"][name])
 
 
@@ -278,7 +278,7 @@ def _class(name: str, language: str) -> re.Pattern[str]:
 
 
 @cache
-def load(file: str) -> Wordings:
+def load_wordings(file: str) -> Wordings:
     """Return the content of a data file of this package."""
     return Wordings(read_toml("capture", file))
 
@@ -286,7 +286,7 @@ def load(file: str) -> Wordings:
 @cache
 def languages() -> list[Wordings]:
     """Return the wordings of each language, in the order of `LANGUAGES`."""
-    return [load(f"languages/{name}.toml") for name in LANGUAGES]
+    return [load_wordings(f"languages/{name}.toml") for name in LANGUAGES]
 
 
 @cache

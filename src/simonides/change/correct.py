@@ -18,8 +18,8 @@ from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memories, record_of
 from simonides.storage.transaction import Transaction
 from simonides.write.candidate import candidate_of_record, with_object
-from simonides.write.endings import note
-from simonides.write.gates import insert, rejected
+from simonides.write.endings import note_endings
+from simonides.write.gates import insert_version, rejected
 from simonides.write.judge import Drop, judge, judge_approved
 from simonides.write.owner_write import OwnerWrite, owner_write
 from simonides.write.remember import decided, embedded
@@ -69,7 +69,7 @@ def correct(
         row = _in_force(write.tx, found, which)
         kept = ("parents",) if row["ttl"] is None else ("parents", "ttl", "hard_expires_at")
         cells = {name: row[name] for name in kept} | cells
-        return insert(write, commit, row, OutcomeKind.SUPERSEDED, **cells)
+        return insert_version(write, commit, row, OutcomeKind.SUPERSEDED, **cells)
 
 
 def _end_of(engine: Engine, expires: Any) -> dict[str, int | None]:
@@ -95,7 +95,7 @@ def _adjust(
             write.tx.end(row, "superseded", EventType.SUPERSEDED, by=changed["id"]),
             enter(write, changed, EventType.ADJUSTED),
         ]
-        note(write, changed)
+        note_endings(write, changed)
     return Outcome(kind=OutcomeKind.SUPERSEDED, record=record_of(changed), events=tuple(made))
 
 
@@ -150,7 +150,7 @@ def withdraw(write: OwnerWrite, row: MemoryRow, reason: str) -> Outcome:
     events = [write.tx.end(row, "superseded", EventType.SUPERSEDED, reason)]
     for back in ended_by(write, row["id"]):
         events.append(enter(write, back, EventType.CREATED, reason))
-        note(write, back)
+        note_endings(write, back)
     record, made = record_of(write.tx.known(row["id"])), tuple(events)
     return Outcome(kind=OutcomeKind.UNDONE, record=record, reasons=(reason,), events=made)
 

@@ -28,7 +28,7 @@ from simonides.storage.transaction import Transaction
 from simonides.text.analyse import analyse
 from simonides.text.statement import content_hash, read
 from simonides.write import pending
-from simonides.write.endings import note
+from simonides.write.endings import note_endings
 from simonides.write.owner_write import OwnerWrite, owner_write
 from simonides.write.tombstones import bury
 from simonides.write.versions import Vector, changed_version, enter, in_force, vector_cells
@@ -121,7 +121,7 @@ def forget_rows(tx: Transaction, rows: Sequence[MemoryRow]) -> list[Event]:
     events += _forget_derived(tx, tx.owner, root, {id_text(row["id"]) for row in rows})
     tx.connection.run(statements.FORGET_ENDINGS, {"owner": tx.owner, "root": root})
     said = {row["hash"] for row in rows}
-    pending.forget(tx, lambda text: content_hash(text) in said)
+    pending.forget_waiting(tx, lambda text: content_hash(text) in said)
     if tx.latest(root) is None:
         leave_no_trace(tx, root)
     return events
@@ -302,5 +302,5 @@ def redact(write: OwnerWrite, redaction: Redaction) -> bool:
         delete_version(tx, each["id"], "on_request", EventType.FORGOTTEN)
     enter(write, changed, EventType.REDACTED)
     tx.connection.run(statements.FORGET_ENDINGS, {"owner": tx.owner, "root": row["root"]})
-    note(write, changed)
+    note_endings(write, changed)
     return True

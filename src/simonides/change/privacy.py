@@ -36,7 +36,7 @@ from simonides.core.results import Refusal
 from simonides.core.scope import Principal
 from simonides.core.validation import text
 from simonides.recall.lookup import versions
-from simonides.recall.view import OptOut, is_refused, opt_outs_of, renew
+from simonides.recall.view import OptOut, is_refused, opt_outs_of, renew_opt_outs
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, by_id, id_bytes, latest_of
@@ -84,7 +84,7 @@ def refuse(
             "data": json.dumps(data), "salt": tx.salt(),
         }  # fmt: skip
         tx.add("consents", row, EventType.REFUSED, kind)
-        renew(tx.connection, tx.owner, index)
+        renew_opt_outs(tx.connection, tx.owner, index)
     return _refusal(row["id"], kind, value, row["at"])
 
 
@@ -106,7 +106,7 @@ def allow(engine: Engine, who: Principal, id: str) -> bool:
         if text("id", id) not in {id_text(row[0]) for row in rows}:
             return False
         tx.remove("consents", id_bytes(id), EventType.ALLOWED)
-        renew(tx.connection, tx.owner, index)
+        renew_opt_outs(tx.connection, tx.owner, index)
     return True
 
 
@@ -251,10 +251,10 @@ def _forgotten(
             count += bool(forget_rows(tx, versions(tx.connection, tx.owner, root)))
         count += sum(redact(write, each) for each in redactions)
         if says is not None:
-            count += pending.forget(tx, says)
+            count += pending.forget_waiting(tx, says)
         if tx.gone:
-            kept = undo.keep(engine, tx, tx.gone, copies)
-        renew(tx.connection, tx.owner, write.index)
+            kept = undo.keep_for_undo(engine, tx, tx.gone, copies)
+        renew_opt_outs(tx.connection, tx.owner, write.index)
     if count:
         engine.db.checkpoint()
     return Gone(count, kept)
@@ -280,7 +280,7 @@ def ask_back(engine: Engine, who: Principal, said: str, found: Named | None = No
         data["hidden"] = [each.row["id"].hex() for each in found.likely[: found.sure]]
     with owner_write(engine, who.owner, who.name) as (tx, index):
         pending.put(tx, "privacy", data, days=ASKED_DAYS, session=who.conversation)
-        renew(tx.connection, tx.owner, index)
+        renew_opt_outs(tx.connection, tx.owner, index)
 
 
 def asks_everything(engine: Engine, who: Principal, *, answered: bool = False) -> bool:

@@ -23,7 +23,7 @@ from simonides.core.scope import Principal, parse_scope
 from simonides.core.validation import text
 from simonides.govern.rights import Reach, may_see
 from simonides.models.language import ModelFailed
-from simonides.recall.view import renew
+from simonides.recall.view import renew_opt_outs
 from simonides.storage.database import Connection
 from simonides.storage.rows import latest_of, record_of
 from simonides.text.topics import EVERYTHING
@@ -66,7 +66,7 @@ def drop_late(engine: Engine, owner: str, actor: str) -> None:
     """End what nobody has decided in time; what a question hid is shown again."""
     with owner_write(engine, owner, actor) as (tx, index):
         late = pending.drop_expired(tx)
-        renew(tx.connection, owner, index)
+        renew_opt_outs(tx.connection, owner, index)
     for id in late:
         engine.worker.at_close.pop(id, None)
     engine.db.checkpoint()
@@ -220,7 +220,7 @@ def _decided(
             raise NotFound(id_text(entry.id))  # decided meanwhile
         event = tx.remove("pending", entry.id, EventType.REVIEWED, reason.strip())
         outcome = decision(write)
-        renew(tx.connection, tx.owner, write.index)
+        renew_opt_outs(tx.connection, tx.owner, write.index)
     return outcome.model_copy(update={"events": (event, *outcome.events)})
 
 

@@ -24,7 +24,7 @@ from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes
 from simonides.storage.transaction import Transaction
 from simonides.write import pending
-from simonides.write.endings import note
+from simonides.write.endings import note_endings
 from simonides.write.owner_write import OwnerWrite, owner_write
 from simonides.write.tombstones import unbury
 from simonides.write.versions import enter, link, under_key
@@ -33,7 +33,7 @@ UNDO_MS = 10 * MINUTE_MS
 """How long what was forgotten in words can be taken back. Set by judgement."""
 
 
-def keep(
+def keep_for_undo(
     engine: Engine, tx: Transaction, rows: list[MemoryRow], copies: Mapping[bytes, Sequence[str]]
 ) -> str:
     """Keep a copy of rows that are deleted in this turn; return the id under which it waits.
@@ -133,7 +133,7 @@ def _restore(write: OwnerWrite, rows: list[MemoryRow]) -> None:
                 link(tx, row, known["root"])
     for row in rows:
         if row["known_to"] is None and tx.known(row["id"])["known_to"] is None:
-            note(write, row)
+            note_endings(write, row)
 
 
 def _as_text(value: Any) -> dict[str, str]:

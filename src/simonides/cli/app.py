@@ -20,7 +20,7 @@ from typer import Argument, Option
 
 import simonides
 from simonides.cli import caller
-from simonides.cli.caller import IDENTITY, given, memory, read
+from simonides.cli.caller import IDENTITY, given, memory, read_argument
 from simonides.cli.commands import Commands, by_hand
 
 COMPLETION = "_SIMONIDES_COMPLETE"
@@ -128,7 +128,7 @@ def admin_remember(context: typer.Context, **_: object) -> object:
 def task_begin(
     context: typer.Context,
     name: TaskName,
-    goal: Annotated[str, Argument(help="What is to be done.", callback=read)],
+    goal: Annotated[str, Argument(help="What is to be done.", callback=read_argument)],
     plan: Annotated[list[str] | None, Option("--step", help="A step; repeatable.")] = None,
     constraints: Annotated[
         list[str] | None, Option("--constraint", help="What must not happen; repeatable.")
@@ -149,7 +149,7 @@ def receipts_replay(context: typer.Context, id: Id) -> object:
 def receipts_verify(
     context: typer.Context,
     id: Id,
-    answer: Annotated[str, Argument(help="The answer of a model.", callback=read)],
+    answer: Annotated[str, Argument(help="The answer of a model.", callback=read_argument)],
 ) -> object:
     """Say which memories of a digest an answer uses."""
     group = memory(context).receipts
@@ -230,7 +230,7 @@ def worker(
     from simonides.life.worker import TICK_S
 
     gc.enable()  # it runs for long
-    jobs, signals = caller.store(context, is_brief=False)._engine.worker, SimpleQueue[int]()
+    jobs, signals = caller.open_store(context, is_brief=False)._engine.worker, SimpleQueue[int]()
 
     def stop(number: int, frame: object) -> None:
         jobs.stop()

@@ -15,7 +15,7 @@ ADMINISTRATOR = "command-line"
 """Name of an administrator in the audit trail if --actor names none."""
 
 
-def store(context: typer.Context, *, is_brief: bool = True) -> simonides.Store:
+def open_store(context: typer.Context, *, is_brief: bool = True) -> simonides.Store:
     """Open the store; it is closed with the context, when the command has ended.
 
     A conversation goes on with the next command, so closing does not end it.
@@ -35,12 +35,12 @@ def store(context: typer.Context, *, is_brief: bool = True) -> simonides.Store:
 def memory(context: typer.Context) -> simonides.Memory:
     """Return the memory of the caller."""
     named = context.find_root().params
-    return store(context).memory(**{name: named[name] for name in IDENTITY})
+    return open_store(context).memory(**{name: named[name] for name in IDENTITY})
 
 
 def admin(context: typer.Context) -> simonides.Admin:
     """Return the administrator."""
-    return store(context).admin(context.find_root().params["actor"] or ADMINISTRATOR)
+    return open_store(context).admin(context.find_root().params["actor"] or ADMINISTRATOR)
 
 
 def org(context: typer.Context) -> str:
@@ -67,7 +67,7 @@ def parsed(param: typer.CallbackParam, value: str | None) -> Any:
         raise simonides.InvalidInput(str(param.name), f"is not valid JSON: {error}") from error
 
 
-def read(context: typer.Context, value: str | None) -> str | None:
+def read_argument(context: typer.Context, value: str | None) -> str | None:
     """Return the value of an argument; ``-`` means what stands on standard input."""
     if value != "-" or context.resilient_parsing:
         return value

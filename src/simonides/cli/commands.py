@@ -225,7 +225,7 @@ def _kind(name: str, text: str, *, is_on: bool) -> tuple[Any, list[str], dict[st
     for kind in (int, float):
         if re.search(rf"\b{kind.__name__}\b", text):
             return kind, [], {}
-    return str, [], {"callback": caller.read} if name in STDIN else {}
+    return str, [], {"callback": caller.read_argument} if name in STDIN else {}
 
 
 def _argument_help(doc: str) -> dict[str, str]:

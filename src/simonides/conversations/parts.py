@@ -77,14 +77,14 @@ class SessionPart(NamedTuple):
         return self.status != "open" or said - self.last > idle_minutes * MINUTE_MS
 
 
-def name_of(who: Principal) -> str:
+def conversation_name(who: Principal) -> str:
     """Return the name of a principal's conversation; those for a task or a purpose are apart."""
     return f"{who.home.task or ''} {who.purpose or ''} {who.conversation}"  # ids have no spaces
 
 
 def last_part(connection: Connection, who: Principal) -> SessionPart | None:
     """Return the latest part of a principal's conversation, or None."""
-    found = _parts(connection, statements.LAST_PART, owner=who.owner, name=name_of(who))
+    found = _parts(connection, statements.LAST_PART, owner=who.owner, name=conversation_name(who))
     return next(iter(found), None)
 
 
@@ -104,7 +104,7 @@ def ending_parts(engine: Engine, owner: str, name: str) -> list[SessionPart]:
         return _parts(connection, statements.ENDING, owner=owner, name=name)
 
 
-def keep(connection: Connection, owner: str, part: SessionPart) -> None:
+def keep_part(connection: Connection, owner: str, part: SessionPart) -> None:
     """Keep the summary, the failure and the data of a part."""
     params = {**part._asdict(), "owner": owner, "data": json.dumps(part.data)}
     connection.run(statements.KEEP_PART, params)
@@ -170,7 +170,7 @@ def go_on(
     number = 1 if found is None else found.part + 1
     new = SessionPart(
         tx.new_id(),
-        name_of(who),
+        conversation_name(who),
         number,
         "open",
         "",
@@ -191,7 +191,7 @@ def go_on(
 
 def _note_begun(engine: Engine, who: Principal) -> None:
     """Note that this program began a conversation, and let the worker begin."""
-    begun, name = engine.worker.begun, (who.owner, name_of(who))
+    begun, name = engine.worker.begun, (who.owner, conversation_name(who))
     begun[name] = who
     begun.move_to_end(name)
     if len(begun) > MOST_BEGUN:

@@ -11,7 +11,7 @@ from simonides.core.record import Importance, Record, Trust
 from simonides.core.results import DigestItem
 from simonides.core.scope import Principal
 from simonides.prompt.lines import LINE_CHARS, PromptSection, item_of
-from simonides.recall.recall import core_records, status
+from simonides.recall.recall import core_records, status_of_store
 
 PINNED, FACTS = "pinned", "facts"
 EVERYTHING = Budget(items=1_000, chars=1_000_000)
@@ -58,7 +58,10 @@ def core_block(
 def status_of(engine: Engine, who: Principal) -> dict[str, Any]:
     """Return counts, what the store runs on, and what the core block has no room for."""
     policy = engine.policies.for_org(who.home.org, who.agent)
-    return {**status(engine, who), "hidden": core_block(core_records(engine, who), policy).hidden}
+    return {
+        **status_of_store(engine, who),
+        "hidden": core_block(core_records(engine, who), policy).hidden,
+    }
 
 
 def is_hard(record: Record, policy: Policy) -> bool:

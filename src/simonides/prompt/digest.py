@@ -29,7 +29,7 @@ from simonides.prompt.lines import (
     hash_of,
     item_of,
 )
-from simonides.prompt.receipts import floor_of, keep, question_digest
+from simonides.prompt.receipts import floor_of, keep_receipt, question_digest
 from simonides.recall.changes import NOTHING, changes_since
 from simonides.recall.lookup import MAX_LISTED, list_memories
 from simonides.recall.recall import MAX_QUERY_CHARS, ask_of, core_records, recall
@@ -225,5 +225,5 @@ def _told(
     if items:
         shown = {id for item in items for id in item.ids}
         seen = [record for part in parts for record in part.records if record.id in shown]
-        keep(engine, who, receipt if is_kept else None, seen)
+        keep_receipt(engine, who, receipt if is_kept else None, seen)
     return Digest(text=text, receipt=receipt)

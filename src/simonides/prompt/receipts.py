@@ -57,7 +57,9 @@ def question_digest(connection: Connection, who: Principal, about: str | None) -
     return blake(secret_of(connection), said).hex()[:32]
 
 
-def keep(engine: Engine, who: Principal, receipt: Receipt | None, shown: Iterable[Record]) -> None:
+def keep_receipt(
+    engine: Engine, who: Principal, receipt: Receipt | None, shown: Iterable[Record]
+) -> None:
     """Keep a receipt and the fingerprints of what it showed; both are written within seconds.
 
     The fingerprints are the echo ledger: what comes back in the same conversation is not learned.
@@ -174,7 +176,7 @@ def replay(engine: Engine, who: Principal, receipt: Receipt) -> Digest:
     return Digest(text=text, receipt=receipt.model_copy(update={"items": tuple(items)}))
 
 
-def verify(engine: Engine, who: Principal, answer: str, receipt: Receipt) -> Verification:
+def verify_answer(engine: Engine, who: Principal, answer: str, receipt: Receipt) -> Verification:
     """Say which memories of a digest an answer cites or applies, and what it cites besides.
 
     The floor of later digests learns from it.

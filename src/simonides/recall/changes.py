@@ -14,7 +14,7 @@ from simonides.core.results import Hit
 from simonides.core.scope import Principal
 from simonides.models.threads import one_thread
 from simonides.recall.index import Bools
-from simonides.recall.lookup import Ending, endings_of
+from simonides.recall.lookup import EndedClause, endings_of
 from simonides.recall.recall import Ask, visible
 from simonides.recall.view import View
 from simonides.storage.database import Connection
@@ -71,7 +71,7 @@ def changes_since(
 
     later: dict[str, Set[str]] = {}
 
-    def chosen(view: View) -> tuple[list[Ending], dict[str, tuple[str, bytes]]]:
+    def chosen(view: View) -> tuple[list[EndedClause], dict[str, tuple[str, bytes]]]:
         shown = visible(view, who, ask, now)
         rows = [view.row_of(who.owner, each.newer or b"") for each in found]
         pairs = zip(found, rows, strict=True)

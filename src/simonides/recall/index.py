@@ -108,7 +108,7 @@ def quantise(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np
     return np.rint(vectors / np.where(steps > 0, steps, 1)[:, None]).astype(np.int8), steps
 
 
-class Column:
+class GrowingArray:
     """A numpy array that grows at its end in amortised constant time."""
 
     def __init__(self, dtype: type, width: int = 0) -> None:
@@ -190,8 +190,8 @@ class OwnerIndex:
         self.is_changing, self.is_whole = False, True
         self.seen, self.epoch, self.revision = 0, epoch, 0
         self.latest = 0
-        self._columns = {name: Column(dtype) for name, dtype in _CELLS.items()}
-        self._vectors = Column(np.int8, dimensions)
+        self._columns = {name: GrowingArray(dtype) for name, dtype in _CELLS.items()}
+        self._vectors = GrowingArray(np.int8, dimensions)
         # Lists of bytes and strings, not of objects: the garbage collector walks objects, and its
         # walk over 8,000 of them stops an event loop for 90 ms.
         self.ids: list[bytes] = []

@@ -236,7 +236,7 @@ def own(engine: Engine, who: Principal, which: object) -> Record:
     return find(engine, who, which, [reach])
 
 
-class Ending(NamedTuple):
+class EndedClause(NamedTuple):
     """What a newer memory ended.
 
     Attributes:
@@ -254,7 +254,9 @@ class Ending(NamedTuple):
 
 def endings_of(
     connection: Connection, owner: str, ids: Sequence[bytes], known_at: int
-) -> list[Ending]:
+) -> list[EndedClause]:
     """Return what had ended at a moment of some memories, of what ended it, and so on."""
     named = {"owner": owner, "known_at": known_at}
-    return [Ending(*cells) for cells in rows_of_ids(connection, statements.ended_of, ids, **named)]
+    return [
+        EndedClause(*cells) for cells in rows_of_ids(connection, statements.ended_of, ids, **named)
+    ]

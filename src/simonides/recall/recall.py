@@ -463,7 +463,7 @@ def _reranked(engine: Engine, query: str, hits: list[Hit]) -> tuple[list[Hit], l
 # -- status ----------------------------------------------------------------------------------------
 
 
-def status(engine: Engine, who: Principal) -> dict[str, Any]:
+def status_of_store(engine: Engine, who: Principal) -> dict[str, Any]:
     """Return counts of what the principal can recall of its own, and what the store runs on."""
     now, ask = engine.clock.now_ms(), ask_of(engine, who, "")
     own = replace(ask, reach=[reach for reach in ask.reach if reach.owner == who.owner])

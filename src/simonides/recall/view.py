@@ -244,7 +244,7 @@ def is_refused(who: Principal, found: Iterable[OptOut]) -> bool:
     return any((each.kind, each.value) == ("session", who.conversation) for each in found)
 
 
-def renew(connection: Connection, owner: str, index: OwnerIndex) -> None:
+def renew_opt_outs(connection: Connection, owner: str, index: OwnerIndex) -> None:
     """Let an index hide what its owner refuses or is asked about by now."""
     with index.lock:
         index.refusals = opt_outs_of(connection, owner)

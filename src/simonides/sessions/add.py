@@ -27,7 +27,7 @@ from simonides.recall.view import OptOut
 from simonides.sessions.model import read_by_model
 from simonides.sessions.reading import UNSURE, WITHDRAWS, Piece, pieces_of
 from simonides.sessions.requests import carry_out
-from simonides.sessions.resent import Mark, known, last_turns, replaced, undo
+from simonides.sessions.resent import TurnMark, known, last_turns, replaced, undo_edited
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memories, record_of
 from simonides.text.analyse import analyse
@@ -175,10 +175,10 @@ class Said:
         """When the message says that it was said, in milliseconds."""
         return None if self.message.at is None else to_ms(self.message.at)
 
-    def marks(self) -> list[Mark]:
+    def marks(self) -> list[TurnMark]:
         """Return what tells whether its turns are known."""
         return [
-            Mark(piece.role, turn.candidate.hash, self.message.id, self.at)
+            TurnMark(piece.role, turn.candidate.hash, self.message.id, self.at)
             for piece, (turn, _) in zip(self.pieces, self.judged, strict=True)
         ]
 
@@ -248,7 +248,7 @@ def _stored(
             kept: list[Outcome] = []
             learned: list[Outcome] = []
             over = len(tx.ended)
-            old, gone = undo(write, who, each.edits) if each.edits else ([], [])
+            old, gone = undo_edited(write, who, each.edits) if each.edits else ([], [])
             for piece, (_, facts) in zip(each.pieces, each.judged, strict=True):
                 before = old.pop(0) if old else None
                 turn = placed(next(ready), position=before["position"] if before else position)

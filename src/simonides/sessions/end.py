@@ -28,7 +28,7 @@ from simonides.sessions.model import read_waiting
 from simonides.sessions.summary import MOST_CHARS, is_substantive, summarised
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, id_bytes, said_at
+from simonides.storage.rows import MemoryRow, id_bytes, time_said
 from simonides.storage.transaction import Transaction
 from simonides.text.analyse import query_terms
 from simonides.write import pending
@@ -62,8 +62,8 @@ def end(engine: Engine, who: Principal) -> SessionReport:
             if (found := parts.last_part(tx.connection, who)) is not None:
                 parts.begin_end(engine, tx, found, parts.next_position(tx, who) - 1)
     report = SessionReport(session=who.conversation)
-    for part in parts.ending_parts(engine, who.owner, parts.name_of(who)):
-        report = finish(engine, who, part)
+    for part in parts.ending_parts(engine, who.owner, parts.conversation_name(who)):
+        report = take_steps(engine, who, part)
     return report
 
 
@@ -82,7 +82,7 @@ def end_idle(engine: Engine, owner: str, id: str) -> None:
             who = parts.principal_of_part(part)
             parts.begin_end(engine, tx, part, parts.next_position(tx, who) - 1)
     for each in parts.ending_parts(engine, owner, part.name):
-        finish(engine, parts.principal_of_part(each), each)
+        take_steps(engine, parts.principal_of_part(each), each)
 
 
 def read_idle(engine: Engine, owner: str, id: str) -> None:
@@ -116,9 +116,9 @@ def _open_part(engine: Engine, who: Principal) -> parts.SessionPart | None:
     return part if part is not None and part.status == "open" else None
 
 
-def finish(engine: Engine, who: Principal, part: parts.SessionPart) -> SessionReport:
+def take_steps(engine: Engine, who: Principal, part: parts.SessionPart) -> SessionReport:
     """Take the steps of an end that are left, and report what they did."""
-    ending = Ending(engine, who, part)
+    ending = SessionEnd(engine, who, part)
     for step in STEPS[STEPS.index(part.step) + 1 :]:
         ending.do(step)
     return ending.report
@@ -130,12 +130,12 @@ def checkpoint(engine: Engine, who: Principal) -> SessionReport:
     if part is None:
         return SessionReport(session=who.conversation)
     found = read_waiting(engine, who, part.id)
-    ending = Ending(engine, who, part)
+    ending = SessionEnd(engine, who, part)
     ending.do("checkpoint")
     return ending.report.model_copy(update=found.reported)
 
 
-class Ending:
+class SessionEnd:
     """What one call does of an end.
 
     Attributes:
@@ -237,7 +237,7 @@ class Ending:
             text, quoted = f"{text.splitlines()[0]}\n{self._by_model}", told[-MOST_PARENTS:]
         if not text:
             return None
-        last = max(said_at(turn) for turn in told)
+        last = max(time_said(turn) for turn in told)
         draft = Draft(
             text,
             category=SUMMARY,
@@ -257,7 +257,7 @@ class Ending:
             part = parts.part_of(tx.connection, tx.owner, self._part.id)
             if outcome.record is not None and part is not None:
                 summary = id_bytes(outcome.record.root)
-                parts.keep(tx.connection, tx.owner, part._replace(summary=summary))
+                parts.keep_part(tx.connection, tx.owner, part._replace(summary=summary))
             self._said(summary=outcome)
 
         return store
@@ -272,7 +272,7 @@ class Ending:
         judged = [judge(candidate_of(self._engine, self._who, _noted(each))) for each in notes]
         with self._engine.db.read(self._who.owner) as connection:
             entries = list(pending.entries(connection, self._who.owner))
-        own = [entry for entry in entries if entry.session == parts.name_of(self._who)]
+        own = [entry for entry in entries if entry.session == parts.conversation_name(self._who)]
         held = [entry for entry in own if entry.kind == "held"]
         found = [each for each in held if _is_supported(each, self._turns)]
         judged += [judge_held(self._engine, self._who, entry) for entry in found]

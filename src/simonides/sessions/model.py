@@ -37,7 +37,7 @@ from simonides.sessions.summary import MOST_CHARS as SUMMARY_CHARS
 from simonides.sessions.summary import summarised
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, memories, said_at
+from simonides.storage.rows import MemoryRow, memories, time_said
 from simonides.write import pending
 from simonides.write.candidate import candidate_of, draft_fields
 from simonides.write.judge import Commit, Drop, Judgement, judge
@@ -74,7 +74,7 @@ RETRY_MS = 600_000
 finished is taken up again. Set by judgement."""
 
 
-class Question(NamedTuple):
+class ModelQuestion(NamedTuple):
     """What the model is shown.
 
     Attributes:
@@ -235,7 +235,7 @@ def _question(
     part: parts.SessionPart,
     turns: Sequence[MemoryRow],
     sums_up: bool,  # noqa: FBT001  one caller
-) -> Question:
+) -> ModelQuestion:
     """Return what the model is shown: date, allowed keys, what is known, turns, as lines."""
     read = part.data["read"]
     first = part.data["first"] if sums_up else read + 1 - EARLIER
@@ -258,7 +258,7 @@ def _question(
         "earlier:", *before, "turns:",
         *(_line(str(place), each) for place, each in enumerate(turns)),
     ]  # fmt: skip
-    return Question("\n".join(lines), turns, dict(enumerate(known)), read_out)
+    return ModelQuestion("\n".join(lines), turns, dict(enumerate(known)), read_out)
 
 
 def _may_err(row: MemoryRow) -> bool:
@@ -328,7 +328,11 @@ def _answered(
 
 
 def _stored(
-    engine: Engine, who: Principal, part: parts.SessionPart, question: Question, answer: Extraction
+    engine: Engine,
+    who: Principal,
+    part: parts.SessionPart,
+    question: ModelQuestion,
+    answer: Extraction,
 ) -> ModelReport:
     """Check, judge and store what the model proposes, unless another worker was faster."""
     policy = engine.policies.for_org(who.home.org, who.agent)
@@ -347,11 +351,11 @@ def _stored(
         outcomes += [decided_alone(write, each) for each in fresh]
         for fields, why in proposed.held:
             data = {"draft": fields, "reasons": why, "by": f"model {_name(engine)}"}
-            session = parts.name_of(who) if SUPPORTABLE.issuperset(why) else None
+            session = parts.conversation_name(who) if SUPPORTABLE.issuperset(why) else None
             pending.put(tx, "held", data, days=policy.gates.review_days, session=session)
         last = max((turn["position"] for turn in question.turns), default=now.data["read"])
         read = now._replace(failed=None, data={**now.data, "read": last})
-        parts.keep(tx.connection, who.owner, read)
+        parts.keep_part(tx.connection, who.owner, read)
     reasons = [*proposed.reasons, *(f"proposal:{reason}" for reason in answer.refused)]
     return ModelReport(tuple(outcomes), answer.summary, tuple(reasons))
 
@@ -365,7 +369,7 @@ class _Proposed(NamedTuple):
 
 
 def _judged(
-    engine: Engine, who: Principal, policy: Policy, question: Question, answer: Extraction
+    engine: Engine, who: Principal, policy: Policy, question: ModelQuestion, answer: Extraction
 ) -> _Proposed:
     said = {n: turn for n, turn in enumerate(question.turns) if turn["role"] == "user"}
     judged, held, reasons = proposed = _Proposed([], [], [])
@@ -411,7 +415,7 @@ def _wanted(policy: Policy, item: Proposal, turn: MemoryRow) -> dict[str, Any]:
 
 def _draft(engine: Engine, fields: Mapping[str, Any], turn: MemoryRow) -> Draft:
     given: dict[str, Any] = {
-        "source": Source.USER_STATED.value, "at": said_at(turn), "session": turn["session"],
+        "source": Source.USER_STATED.value, "at": time_said(turn), "session": turn["session"],
         "speaker": turn["speaker"], "parents": (id_text(turn["id"]),),
         "origin": f"model {_name(engine)}",
     }  # fmt: skip
@@ -437,7 +441,7 @@ def _keep_failure(engine: Engine, who: Principal, part: parts.SessionPart, reaso
     with owner_write(engine, who.owner, who.name) as (tx, _):
         now = parts.part_of(tx.connection, who.owner, part.id)
         if now is not None:
-            parts.keep(tx.connection, who.owner, now._replace(failed=reason))
+            parts.keep_part(tx.connection, who.owner, now._replace(failed=reason))
         at = engine.clock.now_ms() + RETRY_MS
         due = {"owner": who.owner, "at": at, "job": parts.read_job(part.id)}
         tx.connection.run(statements.SET_DUE, due)

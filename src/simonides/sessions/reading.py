@@ -16,12 +16,12 @@ from simonides.capture.commands import (
     Request,
     Understood,
     is_unreal,
-    is_whole,
+    is_whole_clause,
     read_clause,
 )
 from simonides.capture.dangers import DANGER, is_danger
 from simonides.capture.messages import Message
-from simonides.capture.moods import Mood, Sense, meant, sense_of, senses
+from simonides.capture.moods import Mood, Sense, as_meant, sense_of, senses
 from simonides.capture.segments import Fragment, Whose, fragments_of
 from simonides.capture.slots import fact_fields, is_for_now, manner_of, slots_of
 from simonides.capture.wishes import is_open, keeps_last, wish_of
@@ -219,7 +219,7 @@ def _understand(piece: Piece, most: int) -> int:
 
 
 def _read_sentence(piece: Piece, sense: Sense, before: str) -> None:
-    sentence, parts = sense.text, meant(sense)
+    sentence, parts = sense.text, as_meant(sense)
     whole = read_clause(sentence)
     if not sense.is_meant:
         if whole.kind is Request.UNSAFE:  # it is refused, however it is put
@@ -236,9 +236,9 @@ def _read_sentence(piece: Piece, sense: Sense, before: str) -> None:
         # No part is the rule: "I hate surprises, plan none".
         _read(piece, sentence, whole, "")
     for clause, reading, last in zip(parts, readings, [before, *parts], strict=False):
-        if reading.kind in _LASTING and not is_whole(clause):
+        if reading.kind in _LASTING and not is_whole_clause(clause):
             others = [each for each in parts if each != clause]
-            if not is_whole(sentence) or not others or any(map(slots_of, others)):
+            if not is_whole_clause(sentence) or not others or any(map(slots_of, others)):
                 continue  # the turn holds the fragment
             clause = sentence
         _read(piece, clause, reading, last)
@@ -317,7 +317,11 @@ def _learn_danger(piece: Piece, sense: Sense, before: Sense | None) -> None:
         return
     first, *rest = clauses(sense.text) or [sense.text]
     found = [first] if is_danger(first, before) else []
-    found = [each for each in [*found, *(n for n in rest if is_danger(n, sense))] if is_whole(each)]
+    found = [
+        each
+        for each in [*found, *(n for n in rest if is_danger(n, sense))]
+        if is_whole_clause(each)
+    ]
     if not found and is_danger(sense.text, before):
         found = [sense.text]
     for clause in found:

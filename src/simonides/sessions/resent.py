@@ -8,14 +8,20 @@ from itertools import accumulate, takewhile
 from typing import NamedTuple
 
 from simonides.change.correct import ended_by, withdraw
-from simonides.conversations.parts import SessionPart, keep, last_part, learned_from, turns_named
+from simonides.conversations.parts import (
+    SessionPart,
+    keep_part,
+    last_part,
+    learned_from,
+    turns_named,
+)
 from simonides.core.outcome import EventType, Outcome, OutcomeKind
 from simonides.core.record import GAP, Record
 from simonides.core.scope import Principal
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow
-from simonides.write.gates import insert
+from simonides.write.gates import insert_version
 from simonides.write.judge import Commit, Judgement
 from simonides.write.owner_write import OwnerWrite
 from simonides.write.remember import decided
@@ -30,7 +36,7 @@ LEAST = 2
 measured."""
 
 
-class Mark(NamedTuple):
+class TurnMark(NamedTuple):
     """What tells that a turn is one that is known.
 
     Attributes:
@@ -57,7 +63,7 @@ class _Logged(NamedTuple):
 
 
 def known(
-    said: Sequence[Sequence[Mark]],
+    said: Sequence[Sequence[TurnMark]],
     log: Sequence[_Logged],
     part: SessionPart | None,
     when: int,
@@ -98,7 +104,7 @@ def last_turns(connection: Connection, who: Principal) -> list[_Logged]:
     return [_Logged._make(row) for row in reversed(rows)]
 
 
-def _repeated(marks: Sequence[Mark], log: Sequence[_Logged], first: int | None) -> int:
+def _repeated(marks: Sequence[TurnMark], log: Sequence[_Logged], first: int | None) -> int:
     """Return how many turns at the beginning are known, in order.
 
     Args:
@@ -117,20 +123,20 @@ def _repeated(marks: Sequence[Mark], log: Sequence[_Logged], first: int | None) 
     return found
 
 
-def _overlap(marks: Sequence[Mark], log: Sequence[_Logged]) -> int:
+def _overlap(marks: Sequence[TurnMark], log: Sequence[_Logged]) -> int:
     """Return how many turns at the beginning of some repeat the end of others."""
     most = min(len(marks), len(log))
     return next((n for n in range(most, 0, -1) if all(map(_is_same, marks[:n], log[-n:]))), 0)
 
 
-def _is_same(mark: Mark, row: _Logged) -> bool:
+def _is_same(mark: TurnMark, row: _Logged) -> bool:
     ids, times = {mark.id, row.message_id} - {None}, {mark.at, row.valid_from} - {None}
     is_one = len(ids) < 2 and (mark.at is None or len(times) < 2)
     return is_one and (mark.role, mark.hash) == (row.role or "user", row.hash)
 
 
 def _by_id(
-    said: Sequence[Sequence[Mark]], log: Sequence[_Logged]
+    said: Sequence[Sequence[TurnMark]], log: Sequence[_Logged]
 ) -> tuple[set[int], dict[int, list[bytes]]]:
     """Return the messages whose id is known: those with the stored text, and the edited ones."""
     stored: dict[tuple[str | None, str], list[_Logged]] = defaultdict(list)
@@ -153,7 +159,7 @@ def _by_id(
 # -- edited messages -------------------------------------------------------------------------------
 
 
-def undo(
+def undo_edited(
     write: OwnerWrite, who: Principal, ids: Sequence[bytes]
 ) -> tuple[list[MemoryRow], list[Record]]:
     """Take back what the turns of an edited message taught and ended; a model reads on from there.
@@ -171,7 +177,7 @@ def undo(
     part = last_part(tx.connection, who)
     before = min((row["position"] for row in rows), default=0) - 1
     if part is not None and part.data["first"] <= before + 1 <= part.data["read"]:
-        keep(tx.connection, tx.owner, part._replace(data={**part.data, "read": before}))
+        keep_part(tx.connection, tx.owner, part._replace(data={**part.data, "read": before}))
     return rows, [outcome.record for outcome in gone if outcome.record is not None]
 
 
@@ -188,6 +194,6 @@ def replaced(write: OwnerWrite, judged: Judgement, old: MemoryRow, *, has_time: 
     if isinstance(judged, Commit) and lift_tombstone(tx, judged.candidate, by_user=True):
         kept = () if has_time else ("valid_from", "said_at", "utc_offset")
         cells = {name: old[name] for name in kept}
-        return insert(write, judged, old, OutcomeKind.SUPERSEDED, **cells)
+        return insert_version(write, judged, old, OutcomeKind.SUPERSEDED, **cells)
     tx.end(old, "superseded", EventType.SUPERSEDED, "edited")
     return decided(write, judged)

@@ -18,7 +18,7 @@ from simonides.capture.clauses import sentences
 from simonides.core.record import GAP, Importance
 from simonides.hygiene.injection import find_injection
 from simonides.prompt.lines import one_line
-from simonides.storage.rows import MemoryRow, said_at
+from simonides.storage.rows import MemoryRow, time_said
 from simonides.text.analyse import query_terms
 from simonides.text.changes import search, wordings_in
 from simonides.text.statement import read
@@ -175,7 +175,7 @@ def _repeats(line: Line, other: Line) -> bool:
 
 def _head(turns: Sequence[MemoryRow]) -> str:
     ends = (turns[0], turns[-1])
-    first, last = (said_at(turn) for turn in ends)
+    first, last = (time_said(turn) for turn in ends)
     names = ", ".join(dict.fromkeys(_speaker(turn) for turn in turns))
     days = f"{first:%Y-%m-%d}" + (f" to {last:%Y-%m-%d}" if first.date() != last.date() else "")
     return f"Conversation of {days} ({names}; {len(turns)} turns):"

@@ -55,7 +55,7 @@ class Waiter:
         self.wake.acquire(timeout=seconds)
 
 
-class Line:
+class WriterQueue:
     """First come, first served: the first ``width`` waiters may go on. Thread-safe."""
 
     def __init__(self, width: int = 1) -> None:

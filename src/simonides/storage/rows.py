@@ -51,14 +51,14 @@ def record_of(row: Mapping[str, Any]) -> Record:
     if row["subject"] is not None:
         values["triple"] = (row["subject"], row["predicate"], row["object"])
     values["status"] = row["ended"] or row["status"]
-    values["said_at"] = said_at(row)
+    values["said_at"] = time_said(row)
     for name in ("valid_from", "created_at"):
         if row["utc_offset"] is not None and name in values:
             values[name] = to_datetime(row[name], row["utc_offset"])
     return Record.model_validate(values)
 
 
-def said_at(row: Mapping[str, Any]) -> datetime:
+def time_said(row: Mapping[str, Any]) -> datetime:
     """Return when a memory was last said, in its own zone."""
     return to_datetime(row["said_at"], row["utc_offset"])
 

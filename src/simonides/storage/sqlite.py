@@ -21,7 +21,7 @@ import apsw
 from simonides.core import errors
 from simonides.storage import statements
 from simonides.storage.database import Connection, Params, Row
-from simonides.storage.line import LOOK_S, POLL_S, Group, Line, LockFile, Waiter
+from simonides.storage.line import LOOK_S, POLL_S, Group, LockFile, Waiter, WriterQueue
 from simonides.storage.migrate import migrate
 
 TYPES = {
@@ -105,7 +105,7 @@ class Sqlite:
         self.location = ":memory:" if path is None else str(path)
         self._path, self._wait_s, self._synchronous = path, wait_s, synchronous
         self._pragma_key = None if key is None else self._key_pragma(key)
-        self._line, self._readers = Line(), Line(readers)
+        self._line, self._readers = WriterQueue(), WriterQueue(readers)
         self._local = threading.local()
         self._group: Group | None = None
         self._idle: list[_Connection] = []
@@ -218,7 +218,7 @@ class Sqlite:
             call.acquire()
         return Waiter(owner, call)
 
-    def _wait(self, line: Line, waiter: Waiter) -> None:
+    def _wait(self, line: WriterQueue, waiter: Waiter) -> None:
         """Wait in a line; the caller must leave it in every case."""
         if line is self._line and line.holds(waiter.thread):
             raise errors.StoreUnavailable(self.location, "this thread is within another call")
@@ -527,7 +527,11 @@ class Sqlite:
                 self.location, "a store in memory does not survive a fork"
             )
         self._abandoned = (self._writer, self._idle)
-        self._line, self._readers, self._opening = Line(), Line(self._width), threading.Lock()
+        self._line, self._readers, self._opening = (
+            WriterQueue(),
+            WriterQueue(self._width),
+            threading.Lock(),
+        )
         self._local, self._group = threading.local(), None
         self._idle, self._writer = [], None
         self._lock, self._pid = None, os.getpid()

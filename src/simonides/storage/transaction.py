@@ -13,17 +13,19 @@ import json
 import struct
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.outcome import Event, EventType
-from simonides.core.policy import Policy
 from simonides.core.record import id_text
 from simonides.core.scope import scope_of
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, by_id, latest_of
+
+if TYPE_CHECKING:
+    from simonides.core.policy import Policy
 
 EMPTY = bytes(32)
 """Code before the first event, and digest of a row that is gone."""

@@ -163,7 +163,7 @@ def turn_end(engine: Engine, who: Principal, id: str) -> None:
     _edited(engine, who, id, lambda state: {"turns": state.turns + 1, "shown": ()})
 
 
-def status(engine: Engine, who: Principal, id: str) -> dict[str, Any]:
+def task_status(engine: Engine, who: Principal, id: str) -> dict[str, Any]:
     """Return goal, plan, current step and how many steps are done."""
     with engine.db.read(who.owner) as connection:
         state = _open(_row(connection, who, id), who)
@@ -283,7 +283,7 @@ def observe(
     return _logged(engine, who, id, draft, observed)
 
 
-def note(engine: Engine, who: Principal, id: str, said: str) -> Outcome:
+def note_in_task(engine: Engine, who: Principal, id: str, said: str) -> Outcome:
     """Keep a note of the agent in the scratchpad."""
     source = Source.AGENT_INFERRED
     draft = Draft(text("text", said), position=0, role="assistant", source=source)

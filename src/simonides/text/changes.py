@@ -65,7 +65,7 @@ def diets() -> Mapping[str, str]:
     return dict(_table()["diets"])
 
 
-def denials() -> Mapping[str, str]:
+def denials_in() -> Mapping[str, str]:
     """Return what a clause denies: patterns, and lists of words."""
     return dict(_table()["denials"])
 

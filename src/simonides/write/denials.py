@@ -12,7 +12,7 @@ from simonides.capture.moods import sense_of
 from simonides.capture.slots import is_for_now
 from simonides.capture.wordings import MOST_CHARS
 from simonides.text.analyse import analyse
-from simonides.text.changes import denials as table
+from simonides.text.changes import denials_in as table
 
 _PATTERNS = "not takes none off gone verdict error switch instead rather".split()
 _FINDINGS = ("not", "none", "verdict", "error")

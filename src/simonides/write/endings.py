@@ -17,7 +17,7 @@ import numpy as np
 from simonides.capture.clauses import clauses, clauses_of
 from simonides.capture.commands import Request, read_clause
 from simonides.capture.dangers import DANGER, is_danger
-from simonides.capture.moods import Mood, meant, own_clauses, sense_of, senses
+from simonides.capture.moods import Mood, as_meant, own_clauses, sense_of, senses
 from simonides.capture.segments import Whose
 from simonides.capture.slots import is_for_now, slots_of
 from simonides.core.clock import DAY_MS
@@ -68,7 +68,7 @@ _NO_SUBJECT = frozenset(analyse(setting("no_subject")))
 _PRONOUN = re.compile(r"(?:and |but )?(?:he|she|it|they|we)\b", re.IGNORECASE)
 
 
-def note(write: OwnerWrite, row: MemoryRow) -> None:
+def note_endings(write: OwnerWrite, row: MemoryRow) -> None:
     """Note what a new row of the user's ends, and what has ended it already.
 
     Args:
@@ -285,7 +285,7 @@ def _own(row: MemoryRow) -> list[str]:
     found: list[str] = []
     for sense in senses(row["content"]) if row["origin"] != Whose.UNSURE else ():
         is_report = sense_of(sense.text).mood is sense.mood is Mood.REPORTED
-        found += clauses(sense.text) if is_report else meant(sense)
+        found += clauses(sense.text) if is_report else as_meant(sense)
     return found[:MOST_CLAUSES]
 
 

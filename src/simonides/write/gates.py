@@ -46,7 +46,7 @@ from simonides.text.statement import (
 )
 from simonides.write import pending
 from simonides.write.candidate import Candidate, succeeding
-from simonides.write.endings import note, note_taught
+from simonides.write.endings import note_endings, note_taught
 from simonides.write.judge import Commit, Drop, judge
 from simonides.write.owner_write import OwnerWrite
 from simonides.write.versions import (
@@ -105,7 +105,7 @@ def store(write: OwnerWrite, commit: Commit) -> Outcome:
         return (_conflict if is_same else _against)(write, commit, against)
     is_beside = multi_valued or commit.relation == "beside"
     kind = OutcomeKind.COEXISTS if is_beside else OutcomeKind.CREATED
-    return insert(write, commit, None, kind)
+    return insert_version(write, commit, None, kind)
 
 
 # -- what is there ---------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ def _store_turn(write: OwnerWrite, commit: Commit) -> Outcome:
         tx.end(old, "evicted", EventType.EVICTED, "expired")
         old = None
     if old is None:
-        return insert(write, commit, None, OutcomeKind.CREATED)
+        return insert_version(write, commit, None, OutcomeKind.CREATED)
     if old["hash"] == candidate.hash:
         return _outcome(OutcomeKind.REFRESHED, old, commit, [])
     event = tx.note_memory(old, EventType.DROPPED, "turn_already_stored")
@@ -296,7 +296,7 @@ def _repeat(write: OwnerWrite, commit: Commit, old: MemoryRow) -> Outcome:
     is_other |= said >= old["said_at"] and _says_more(succeeding(candidate, known), old)
     says_more = as_trusted and is_other
     if candidate.source.is_correction or more_trusted or surer or says_more:
-        return insert(write, commit, old, OutcomeKind.BUMPED)
+        return insert_version(write, commit, old, OutcomeKind.BUMPED)
     rules = candidate.policy.categories.get(old["category"], candidate.rules)
     cells: dict[str, Any] = {}
     if said > old["said_at"]:
@@ -327,7 +327,7 @@ def _conflict(write: OwnerWrite, commit: Commit, old: MemoryRow) -> Outcome:
     # Of two values the later said holds, whichever is stored first, unless it is less supported;
     # the user is obeyed however sure a model is of having understood.
     if wins or (gap > 0 if is_late else trusted and gap >= 0):
-        return insert(write, commit, old, OutcomeKind.SUPERSEDED)
+        return insert_version(write, commit, old, OutcomeKind.SUPERSEDED)
     # It is kept in history, where it was never in force, and the old value stands.
     weaker = new_version(write, candidate, commit.vector, old)
     weaker |= {"known_to": tx.now + is_late, "ended": "superseded", "ended_by": old["id"]}
@@ -354,7 +354,7 @@ def _against(write: OwnerWrite, commit: Commit, old: MemoryRow) -> Outcome:
     is_clear = gap <= -gates.clear_gap or (trusted and gap >= gates.clear_gap)
     if candidate.source.is_correction or is_clear:
         return _conflict(write, commit, old)
-    outcome = insert(write, commit, None, OutcomeKind.REVIEW, status=Status.REVIEW.value)
+    outcome = insert_version(write, commit, None, OutcomeKind.REVIEW, status=Status.REVIEW.value)
     if outcome.record is None:
         return outcome
     roots = {"new": outcome.record.root, "old": id_text(old["root"]), "by": tx.actor}
@@ -365,7 +365,7 @@ def _against(write: OwnerWrite, commit: Commit, old: MemoryRow) -> Outcome:
     return outcome.model_copy(update={"events": (*outcome.events, *events)})
 
 
-def insert(
+def insert_version(
     write: OwnerWrite, commit: Commit, before: MemoryRow | None, kind: OutcomeKind, **cells: Any
 ) -> Outcome:
     """Stage a new memory, or the next version of one, whatever it said before.
@@ -406,7 +406,7 @@ def insert(
         tx.connection.run(statements.FORGET_ENDINGS, {"owner": tx.owner, "root": row["root"]})
     elif before is not None and kind is OutcomeKind.SUPERSEDED:
         note_taught(tx, before, row)
-    note(write, row)
+    note_endings(write, row)
     return _outcome(kind, tx.known(row["id"]), commit, made)
 
 

@@ -134,7 +134,7 @@ def mark(tx: Transaction, row: MemoryRow, status: Status) -> Event:
     return tx.touch(row, EventType.FLAGGED, f"status:{status.value}", **cells)
 
 
-def forget(tx: Transaction, says: Callable[[str], bool]) -> int:
+def forget_waiting(tx: Transaction, says: Callable[[str], bool]) -> int:
     """Drop held statements and requests whose text is to be forgotten; return how many.
 
     Goals and steps of tasks whose text is to be forgotten become gaps.

@@ -11,7 +11,7 @@ from simonides.capture.commands import Request, is_unreal, read_clause
 from simonides.capture.dangers import is_danger
 from simonides.capture.segments import fragments_of
 from simonides.capture.slots import fact_fields, is_for_now, manner_of, slots_of
-from simonides.capture.wordings import MOST_CHARS, load
+from simonides.capture.wordings import MOST_CHARS, load_wordings
 from simonides.core.policy import MANNERS, folded
 from simonides.text.changes import Cue, cue_of, search, setting
 
@@ -68,7 +68,7 @@ def _first(verb: str) -> str:
 
 def _lead(text: str) -> str:
     """Return the verb that a note lacks which opens with a condition: "Allergic to codeine"."""
-    kin = load("languages/english.toml").pattern("<KIN>")
+    kin = load_wordings("languages/english.toml").pattern("<KIN>")
     opening = re.split(r"(?<=[,.;:(]) ", text)[0]
     is_title = opening.endswith(".") and opening != text.strip()  # "Ms. Halloran"
     words = [] if is_title else opening.split()[:3]
