@@ -272,27 +272,19 @@ def open(
     """
     settings = _settings(settings, mode, key, audit_key)
     found = _embedder(embedder, settings)
-    if reranker is not None and not isinstance(reranker, Reranker):
-        raise ConfigurationError("reranker needs rerank(query, texts)")
-    if tokens is not None and not callable(tokens):
-        raise ConfigurationError("tokens is a function of a text that returns a number")
-    if clock is not None and not hasattr(clock, "now_ms"):
-        raise ConfigurationError("clock needs now_ms()")
+    _check_parts(reranker, tokens, clock)
+    secret = _audit_secret(settings)
     time = clock or SystemClock()
     models = _models(model, settings, time)
     policies = Policies(settings.policy, time)
     db = _database(target, settings, create=create)
     dimensions, name = (1, None) if found is None else (found.dimensions, found.model_id)
-    secret = b"" if settings.audit_key is None else settings.audit_key.get_secret_value().encode()
-    if settings.audit_key is not None and not secret:
-        raise KeyUnavailable("the audit key is empty")
-    asked = None if found is None else lru_cache(QUESTIONS)(partial(embed_question, found))
     engine = Engine(
         db=db,
         indexes=IndexCache(dimensions, name, settings.index_budget_mb << 20),
         policies=policies,
         embedder=found,
-        asked=asked,
+        asked=None if found is None else lru_cache(QUESTIONS)(partial(embed_question, found)),
         reranker=reranker,
         tokens=tokens,
         models=models,
@@ -301,19 +293,43 @@ def open(
         journal=Journal(db, time, timed=clock is None, receipt_days=settings.receipt_days),
         worker=Worker(timed=clock is None),
         settings=settings,
-        audit_key=blake(b"", secret) if secret else b"",
+        audit_key=secret,
     )
     engine.worker.engine = engine
     store = Store(engine)
     if verify:
-        from simonides.govern import audit
-
-        report = audit.verify_all(engine, Principal(GLOBAL, actor="open", is_admin=True))
-        if not report:
-            store.close()
-            problem = f"{len(report.problems)} changes outside simonides: {report.problems[0]}"
-            raise StoreCorrupt(db.location, problem)
+        _verify(store, engine)
     return store
+
+
+def _verify(store: Store, engine: Engine) -> None:
+    """Check the whole audit chain; close a store that does not pass."""
+    from simonides.govern import audit
+
+    report = audit.verify_all(engine, Principal(GLOBAL, actor="open", is_admin=True))
+    if not report:
+        store.close()
+        problem = f"{len(report.problems)} changes outside simonides: {report.problems[0]}"
+        raise StoreCorrupt(engine.db.location, problem)
+
+
+def _check_parts(reranker: object, tokens: object, clock: object) -> None:
+    if reranker is not None and not isinstance(reranker, Reranker):
+        raise ConfigurationError("reranker needs rerank(query, texts)")
+    if tokens is not None and not callable(tokens):
+        raise ConfigurationError("tokens is a function of a text that returns a number")
+    if clock is not None and not hasattr(clock, "now_ms"):
+        raise ConfigurationError("clock needs now_ms()")
+
+
+def _audit_secret(settings: Settings) -> bytes:
+    """Return the key of the audit codes; empty without one."""
+    if settings.audit_key is None:
+        return b""
+    secret = settings.audit_key.get_secret_value().encode()
+    if not secret:
+        raise KeyUnavailable("the audit key is empty")
+    return blake(b"", secret)
 
 
 def _settings(
