@@ -136,3 +136,13 @@ def test_nobody_but_the_user_takes_a_rule_back():
         memory.add([{"role": "assistant", "content": "You can deploy on Fridays again."}])
         memory.add("You can deploy on Fridays again.", source="external")
         assert "Never deploy" in str(memory.digest())
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Can't have cockles, I'm allergic.", "I'm pregnant, so keep the cheese off my list."],
+)
+def test_a_danger_that_a_clause_only_names_is_kept_with_the_clause_beside_it(ana, said):
+    ana.add(said)
+    [danger] = ana.list(filter={"category": "danger"})
+    assert danger.content == said

@@ -28,7 +28,7 @@ from simonides.capture.wishes import is_open, keeps_last, wish_of
 from simonides.core.policy import MANNERS, folded
 from simonides.core.record import GAP, Source, is_gap
 from simonides.prompt.lines import TITLE
-from simonides.text.analyse import analyse
+from simonides.text.analyse import analyse, query_terms
 from simonides.text.changes import corrected
 from simonides.text.statement import fingerprint
 from simonides.text.topics import Topic, is_just_said
@@ -317,12 +317,11 @@ def _learn_danger(piece: Piece, sense: Sense, before: Sense | None) -> None:
         return
     first, *rest = clauses(sense.text) or [sense.text]
     found = [first] if is_danger(first, before) else []
-    found = [
-        each
-        for each in [*found, *(n for n in rest if is_danger(n, sense))]
-        if is_whole_clause(each)
-    ]
-    if not found and is_danger(sense.text, before):
+    found += [each for each in rest if is_danger(each, sense)]
+    found = list(filter(is_whole_clause, found))
+    # "can't eat sesame, I'm allergic": the other clause says what the danger is.
+    is_bare = len(rest) == 1 and any(len(query_terms(each)) < 3 for each in found)
+    if is_bare or (not found and is_danger(sense.text, before)):
         found = [sense.text]
     for clause in found:
         who = f"{before.who}: " if before is not None and sense_of(clause).who == "they" else ""
