@@ -33,6 +33,12 @@ from simonides.core.validation import Days, Flag, Moment, Name, Share, Text, enu
 NEEDS_VERIFICATION_BELOW = 0.7
 """Confidence under which a memory counts as unverified until confirmed."""
 
+DOUBTFUL_BELOW = 0.3
+"""Confidence under which what nobody confirmed is shown as possibly relevant at most."""
+
+ASKED_FOR = timedelta(hours=1)
+"""Time for which a prompt asks to verify what is unverified."""
+
 STALE_AFTER = timedelta(days=7)
 STALE_BELOW = 0.8
 """Age from which, and confidence under which, a memory is shown as possibly stale."""
@@ -447,7 +453,7 @@ class Record(Value, Fields):  # type: ignore[misc]  # frozen by its configuratio
     hash: Annotated[str, Stored]
     triple: Triple | None = None
     source: Annotated[Source, Column(indexed=True, kept="promote")]
-    trust: Annotated[Trust, Stored]
+    trust: Annotated[Trust, Indexed]
     confidence: Annotated[float, Column(indexed=True, kept="promote")]
     importance: Annotated[Importance, Indexed]
     sensitivity: Annotated[Sensitivity, Stored]
@@ -457,7 +463,7 @@ class Record(Value, Fields):  # type: ignore[misc]  # frozen by its configuratio
     status: Annotated[Status, Indexed] = Status.ACTIVE
     created_at: Annotated[datetime, Indexed]
     updated_at: Annotated[datetime, Indexed]
-    verified_at: Annotated[datetime | None, Stored] = None
+    verified_at: Annotated[datetime | None, Indexed] = None
     said_at: Annotated[datetime, Indexed]
     valid_from: Annotated[datetime | None, Column(kept="promote")] = None
     valid_to: Annotated[datetime | None, Indexed] = None
@@ -501,6 +507,18 @@ class Record(Value, Fields):  # type: ignore[misc]  # frozen by its configuratio
             return self.confidence
         days = max(now - self.created_at, timedelta()) / timedelta(days=1)
         return max(self.confidence - DECAY_A_DAY * days, 0.0)
+
+    def as_of(self, now: datetime) -> Record:
+        """Return the stored record with the confidence that it has at a moment, to hundredths."""
+        confidence = round(self.confidence_at(now), 2)
+        if confidence >= self.confidence:
+            return self
+        return self.model_copy(update={"confidence": confidence})
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether it is unconfirmed and so uncertain that it never counts as relevant."""
+        return self.confidence < DOUBTFUL_BELOW and self.verified_at is None
 
     def warnings(self, now: datetime) -> tuple[str, ...]:
         """Return the warnings that apply: ``unverified``, ``stale?``, ``in review``, ``refused``.

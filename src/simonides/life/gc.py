@@ -15,7 +15,7 @@ from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.outcome import EventType
 from simonides.core.policy import Policy, Rank
-from simonides.core.record import DECAY_A_DAY, Source, Status
+from simonides.core.record import DECAY_A_DAY, DOUBTFUL_BELOW, Source, Status
 from simonides.core.results import Collection
 from simonides.core.scope import Principal, scope_of
 from simonides.recall.lookup import versions
@@ -28,9 +28,6 @@ from simonides.write.versions import index_row
 UNREAD_MS, SUPERSEDED_MS, DOUBTFUL_MS = 30 * DAY_MS, 90 * DAY_MS, 60 * DAY_MS
 """How long a softly expired memory is unread, a version out of force, and an inference doubtful
 before it is collected."""
-
-DOUBTFUL_BELOW = 0.3
-"""Confidence under which an inference that nobody confirmed is doubtful."""
 
 QUIET_MS = 30 * DAY_MS
 """Time without an event after which the clock may be wrong: a collection then waits for a day."""

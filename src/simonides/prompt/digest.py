@@ -162,7 +162,8 @@ def _catch_up(
     named = {"owner": who.owner, "purpose": who.purpose or "", "limit": MOST_SUMMARIES}
     roots = [root for (root,) in connection.rows(statements.LAST_SUMMARIES, named)]
     rows = latest_of(connection, who.owner, roots)
-    records = (record_of(row) for row in rows if unrefused(connection, who, [row]))
+    shown = (row for row in rows if unrefused(connection, who, [row]))
+    records = (record_of(row).as_of(to_datetime(now)) for row in shown)
     for record in records:
         is_shown = record.is_current and record.sensitivity in rules.sensitivities
         if is_shown and may_see(who, reach, record.partition):

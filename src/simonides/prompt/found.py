@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from simonides.capture.clauses import clauses_of
 from simonides.capture.slots import is_for_now, was_for_then
 from simonides.core.policy import Budget, DigestRules
-from simonides.core.record import REFUSED, SUMMARY, TURN, Record, Trust
+from simonides.core.record import ASKED_FOR, REFUSED, SUMMARY, TURN, Record, Trust
 from simonides.core.results import DigestItem, Hit
 from simonides.core.scope import Principal
 from simonides.models.embedder import TokenCounter
@@ -131,11 +131,14 @@ def _item(
     if len(run) > 1:
         is_refused = any(REFUSED in hit.record.tags for hit in run)
         marks = (REFUSED,) if is_refused else ()
+    elif best.record.needs_verification and best.at - best.record.created_at <= ASKED_FOR:
+        marks = (*marks, "verify with the user")
     marks = (*marks, "earlier") if is_over else marks
+    is_relevant = best.relevance >= rules.relevant and not best.record.is_doubtful
     item = DigestItem(
         ids=tuple(hit.id for hit in run),
         owner=best.record.owner,
-        part="relevant" if best.relevance >= rules.relevant else "possible",
+        part="relevant" if is_relevant else "possible",
         marks=marks,
         earlier=earlier,
         score=best.score,

@@ -215,7 +215,7 @@ def _records(engine: Engine, who: Principal, receipt: Receipt) -> dict[str, Reco
     gone = [id for _, id in shown if not is_own or id not in found]
     if gone:
         raise NotReplayable(gone)
-    return {id: found[id] for _, id in shown}
+    return {id: found[id].as_of(receipt.at) for _, id in shown}
 
 
 # -- the floor of digests --------------------------------------------------------------------------

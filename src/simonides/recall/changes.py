@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simonides.core.clock import FOREVER
+from simonides.core.clock import FOREVER, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.record import Record, id_text
 from simonides.core.results import Hit
@@ -88,7 +88,7 @@ def changes_since(
     seen, beside = engine.indexes.reading(connection, owners, chosen)
     ends = [(who.owner, each.newer) for each in seen if each.newer is not None]
     known = {
-        id: record
+        id: record.as_of(to_datetime(now))
         for id, record in fetched(connection, [*ends, *beside.values()]).items()
         if record.is_current and (ask.predicate is None or ask.predicate(record))
     }

@@ -20,7 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simonides.core.clock import DAY_MS, FOREVER, MINUTE_MS, in_steps
-from simonides.core.record import TURN, Audience, Importance, Kind, Partition, Status, is_gap
+from simonides.core.record import (
+    TURN,
+    Audience,
+    Importance,
+    Kind,
+    Partition,
+    Status,
+    Trust,
+    is_gap,
+)
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, partition_of, rows_of_ids
@@ -148,7 +157,7 @@ class Postings(NamedTuple):
 _CELLS: Mapping[str, type] = {
     "live": np.bool_, "length": np.float32, "distinct": np.int32, "time": np.int64, "day": np.int32,
     "updated": np.int64, "until": np.int64, "soft": np.int64, "importance": np.float32,
-    "confidence": np.float32, "stale": np.bool_, "pinned": np.bool_,
+    "confidence": np.float32, "fades": np.bool_, "stale": np.bool_, "pinned": np.bool_,
     "turn": np.bool_, "kind": np.int8, "category": np.int32, "marks": np.uint8,
     "task": np.int32, "readers": np.int32, "speaker": np.int32, "session": np.int32,
     "position": np.int64, "before": np.int64, "after": np.int64,
@@ -321,12 +330,13 @@ class OwnerIndex:
         readers = partition_of(row["task"], row["audience"], row["purpose"])
         ends = [each for each in (row["hard_expires_at"], row["valid_to"]) if each is not None]
         soft, at = row["soft_expires_at"], row["said_at"]
+        fades = row["trust"] == Trust.AGENT and row["verified_at"] is None
         return (
             True, len(terms), len(counts),
             at, (at + (row["utc_offset"] or 0) * MINUTE_MS) // DAY_MS,
             row["updated_at"], min(ends, default=FOREVER), FOREVER if soft is None else soft,
-            _WEIGHTS[row["importance"]], row["confidence"], row["status"] == Status.STALE,
-            bool(row["pinned"]), _is_turn(row),
+            _WEIGHTS[row["importance"]], row["confidence"], fades,
+            row["status"] == Status.STALE, bool(row["pinned"]), _is_turn(row),
             _KIND_CODES[row["kind"]], _code(self.categories, row["category"]), row["marks"],
             _code(self.tasks, row["task"]), _code(self.readers, readers[1:]),
             _code(self.speakers, row["speaker"] or row["role"] or ""), session,

@@ -66,7 +66,10 @@ def get(
     name, reach = name_of(which), readable(engine, who, scopes)
     with engine.db.read(*(each.owner for each in reach)) as connection:
         record = _named(connection, engine, who, name, reach)
-        return None if record is None else _with_reads(connection, [record])[0]
+        if record is None:
+            return None
+        now = to_datetime(engine.clock.now_ms())
+        return _with_reads(connection, [record.as_of(now)])[0]
 
 
 def find(engine: Engine, who: Principal, which: object, reach: Sequence[Reach]) -> Record:
@@ -124,13 +127,14 @@ def list_memories(
     most = between("limit", limit, 1, MAX_LISTED)
     predicate = predicate_of(filter, org=who.home.org or "default")
     reach, now = readable(engine, who, scopes), engine.clock.now_ms()
+    moment = to_datetime(now)
     place, after = _parse_cursor(cursor, reach)
 
     def shown(connection: Connection) -> Iterator[Record]:
         for n, each in enumerate(reach[place:]):
             first = _LAST if n else after
             for row in paged(connection, statements.LIST, each.owner, first, BATCH, _ID):
-                record = record_of(memory_row(row))
+                record = record_of(memory_row(row)).as_of(moment)
                 if not exclusions(who, record, [each], now) and not is_gap(record.content):
                     yield record
 

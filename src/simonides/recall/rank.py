@@ -135,7 +135,7 @@ class Ranking:
         if not query.terms:  # no text, or stop words only
             visible = visible & (view.column("pinned") | preferred)
         self._visible, self._settings, self._now = visible, settings, now
-        self._rules = rules
+        self._rules, self._confidence = rules, view.confidence(now)
         self._lift: Floats | None = None
         self._matches = match(view, query.terms)
         self._connection = connection
@@ -226,7 +226,7 @@ class Ranking:
             weights = self._weights
             values = {name: float(v[place]) for name, v in self._closer.items()}
         parts = {name: weights[name] * value for name, value in values.items() if name in weights}
-        parts["confidence"] = DOUBT * (float(self.view.column("confidence")[row]) - 1.0)
+        parts["confidence"] = DOUBT * (float(self._confidence[row]) - 1.0)
         if self._lift is not None:
             parts["newest"] = float(self._lift[row])
         return parts
@@ -242,7 +242,7 @@ class Ranking:
         """Weigh the evidence: first what costs little over all rows, then tokens of the best."""
         view, query = self.view, self.query
         form = query.question.form
-        doubt = DOUBT * (view.column("confidence") - np.float32(1.0))
+        doubt = DOUBT * (self._confidence - 1.0)
         first = doubt + _summed(FIRST[form], self._evidence)
         rows = candidates(view, np.where(self._visible, first, -np.inf))
         self._closer = {name: values[rows] for name, values in self._evidence.items()}
@@ -299,7 +299,7 @@ class Ranking:
         else:
             age = np.maximum(self._now - view.column("updated"), 0) / HALF_LIFE_MS
             found |= {"recency": np.exp2(-age), "importance": view.column("importance")}
-        doubt = 0.1 * DOUBT * (view.column("confidence") - np.float32(1.0))
+        doubt = 0.1 * DOUBT * (self._confidence - 1.0)
         weighted = {name: weights.get(name, 1.0) * each for name, each in found.items()}
         return {**weighted, "confidence": doubt}
 

@@ -205,7 +205,8 @@ def core_records(
     with reads as connection:
         found = fetched(connection, engine.indexes.reading(connection, owners, chosen)).values()
     own = (None, who.home.task)  # of a task, it stands in the prompts of that task only
-    current = [record for record in found if record.is_current and record.task in own]
+    moment = to_datetime(now)
+    current = [each.as_of(moment) for each in found if each.is_current and each.task in own]
     return sorted(current, key=lambda each: (owners.index(each.owner), each.said_at, each.id))
 
 
@@ -393,6 +394,7 @@ def _take(
                     continue
                 record = newer
             record = as_then(record) if ask.is_past else record
+            record = record.as_of(to_datetime(now if ask.known_at is None else ask.known_at))
             if len(hits) < ask.limit and (ask.predicate is None or ask.predicate(record)):
                 met = _met(engine.embedder, ask.query, ranking, found, record.content)
                 hit = Hit.model_construct(

@@ -17,8 +17,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from simonides.core.clock import FOREVER
+from simonides.core.clock import DAY_MS, FOREVER
 from simonides.core.engine import Engine
+from simonides.core.record import DECAY_A_DAY
 from simonides.core.scope import Principal
 from simonides.recall.index import NONE, Floats, Ints, OwnerIndex
 from simonides.storage import statements
@@ -68,6 +69,13 @@ class View:
         if name not in self._columns:
             self._columns[name] = self._concatenated(name)
         return self._columns[name]
+
+    def confidence(self, now: int) -> NDArray[Any]:
+        """Return how sure each row is: inferences that nobody confirmed lose some every day."""
+        days = np.maximum(now - self.column("time"), 0) / DAY_MS
+        lost = DECAY_A_DAY * days * self.column("fades")
+        found: NDArray[Any] = np.maximum(self.column("confidence") - lost, 0.0)
+        return found
 
     def _concatenated(self, name: str) -> NDArray[Any]:
         if len(self.parts) == 1:
