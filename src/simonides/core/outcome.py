@@ -1,7 +1,5 @@
 """What became of a write, as a value: the outcome, its reasons in words, its audit events."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -143,7 +141,7 @@ class Outcome(Value):
             return said
         return f"{said[:-1]}: {'; '.join(map(_reason, self.reasons))}."
 
-    def raise_for_refusal(self) -> Outcome:
+    def raise_for_refusal(self) -> "Outcome":
         """Return this outcome.
 
         Raises:
@@ -177,7 +175,7 @@ class Outcomes(tuple[Outcome, ...]):
 
     __slots__ = ()
 
-    def raise_for_refusal(self) -> Outcomes:
+    def raise_for_refusal(self) -> "Outcomes":
         """Return these outcomes.
 
         Raises:

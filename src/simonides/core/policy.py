@@ -3,8 +3,6 @@
 A policy file holds the sections that differ, see `simonides.core.policy_file`.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """The memory: a caller's draft of one, the stored record, and the labels that trust travels in."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY
@@ -149,7 +147,7 @@ class Source(StrEnum):
 
     def __new__(
         cls, value: str, trust: Trust = Trust.EXTERNAL, default_confidence: float = 0.5
-    ) -> Source:
+    ) -> "Source":
         """Keep what goes with a source at its member."""
         member = str.__new__(cls, value)
         member._value_ = value
@@ -508,7 +506,7 @@ class Record(Value, Fields):  # type: ignore[misc]  # frozen by its configuratio
         days = max(now - self.created_at, timedelta()) / timedelta(days=1)
         return max(self.confidence - DECAY_A_DAY * days, 0.0)
 
-    def as_of(self, now: datetime) -> Record:
+    def as_of(self, now: datetime) -> "Record":
         """Return the stored record with the confidence that it has at a moment, to hundredths."""
         confidence = round(self.confidence_at(now), 2)
         if confidence >= self.confidence:

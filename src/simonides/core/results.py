@@ -1,7 +1,5 @@
 """What reads return: hits, pages, explanations, findings of the audit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Literal, TypeVar
@@ -114,7 +112,7 @@ class Recall(_Items[Hit]):
 
     degraded: tuple[str, ...]
 
-    def __new__(cls, hits: Iterable[Hit], degraded: Iterable[str] = ()) -> Recall:
+    def __new__(cls, hits: Iterable[Hit], degraded: Iterable[str] = ()) -> "Recall":
         """Keep the hits.
 
         Args:
@@ -138,7 +136,7 @@ class Page(_Items[T]):
 
     next_cursor: str | None
 
-    def __new__(cls, items: Iterable[T], next_cursor: str | None = None) -> Page[T]:
+    def __new__(cls, items: Iterable[T], next_cursor: str | None = None) -> "Page[T]":
         """Keep the items."""
         page = super().__new__(cls, items)
         page.next_cursor = next_cursor
@@ -270,7 +268,7 @@ class ModelUsage(Value):
     tokens: int = 0
     usd: float | None = 0.0
 
-    def __add__(self, other: ModelUsage) -> ModelUsage:
+    def __add__(self, other: "ModelUsage") -> "ModelUsage":
         is_priced = self.usd is not None and other.usd is not None
         return ModelUsage(
             calls=self.calls + other.calls,

@@ -1,7 +1,5 @@
 """Settings of a program: arguments first, then ``SIMONIDES_*`` variables of the environment."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping
