@@ -434,6 +434,7 @@ class Record(Value, Fields):  # type: ignore[misc]  # frozen by its configuratio
         embedder: Id of the embedder of its vector, or None.
         last_accessed_at: When it was last recalled, to the last flush of the journal.
         access_count: How often it was recalled so far.
+        staleness: How stale it is, 0 to 1, where it is asked for or listed.
         Further fields are those of `Fields`.
     """
 
@@ -473,6 +474,7 @@ class Record(Value, Fields):  # type: ignore[misc]  # frozen by its configuratio
     embedder: Annotated[str | None, Indexed] = None
     last_accessed_at: datetime | None = None
     access_count: int = 0
+    staleness: float | None = None
 
     @property
     def scope(self) -> Scope:

@@ -45,12 +45,21 @@ _TAKEN = frozenset({Source.USER_STATED, Source.USER_CORRECTION, Source.IN_SESSIO
 
 
 class _Step(NamedTuple):
-    """One kind of what is collected: its statement, and what becomes of a row of it."""
+    """One kind of what is collected.
+
+    Attributes:
+        name: Where it is counted.
+        sql: Selects it.
+        params: Of the statement.
+        does: What becomes of a row.
+        spares: Whether what the user stated or pinned, and what stands in prompts, is left alone.
+    """
 
     name: str
     sql: str
     params: Mapping[str, Any]
     does: Callable[[OwnerWrite, MemoryRow], None]
+    spares: bool = False
 
 
 def collect(
@@ -102,26 +111,15 @@ def _set_due(engine: Engine, at: int, owner: str, job: str) -> None:
 
 
 def _steps(now: int) -> list[_Step]:
+    unread = {"now": now, "since": now - UNREAD_MS}
+    faded = {"now": now, "before": now - DOUBTFUL_MS, "least": DOUBTFUL_BELOW}
+    faded["decay"] = DECAY_A_DAY / DAY_MS
+    old = {"before": now - SUPERSEDED_MS}
     return [
         _Step("hard_expired", statements.HARD_EXPIRED, {"now": now}, _expired),
-        _Step(
-            "soft_expired",
-            statements.SOFT_EXPIRED,
-            {"now": now, "since": now - UNREAD_MS},
-            _evicted,
-        ),
-        _Step("superseded_old", statements.OUT_OF_FORCE, {"before": now - SUPERSEDED_MS}, _purged),
-        _Step(
-            "stale_marked",
-            statements.DOUBTFUL,
-            {
-                "now": now,
-                "before": now - DOUBTFUL_MS,
-                "least": DOUBTFUL_BELOW,
-                "decay": DECAY_A_DAY / DAY_MS,
-            },
-            _marked,
-        ),
+        _Step("soft_expired", statements.SOFT_EXPIRED, unread, _evicted, spares=True),
+        _Step("superseded_old", statements.OUT_OF_FORCE, old, _purged),
+        _Step("stale_marked", statements.DOUBTFUL, faded, _marked),
     ]
 
 
@@ -132,7 +130,7 @@ def _slices(engine: Engine, owner: str, step: _Step, policy: Policy) -> Iterator
         params = {**step.params, "owner": owner, "after": after, "limit": SLICE}
         with engine.db.read(owner) as connection:
             rows = connection.rows(step.sql, params)
-        taken = [row[0] for row in rows if step.does is not _evicted or not _is_spared(row, policy)]
+        taken = [row[0] for row in rows if not step.spares or not _is_spared(row, policy)]
         if taken:
             yield taken
         if len(rows) < SLICE:
@@ -141,7 +139,7 @@ def _slices(engine: Engine, owner: str, step: _Step, policy: Policy) -> Iterator
 
 
 def _is_spared(row: tuple[Any, ...], policy: Policy) -> bool:
-    """Whether soft expiry alone takes nothing: the user stated it, pinned it, or it stands."""
+    """Whether the user stated a row or pinned it, or it stands in every prompt."""
     _, source, category, pinned = row
     return bool(pinned) or source in _TAKEN or policy.rank(category) is not Rank.NONE
 

@@ -24,7 +24,7 @@ from simonides.govern.rights import Reach, is_reader, readable
 from simonides.models.embedder import Embedder, EmbedderFailed, Encoded, no_tokens
 from simonides.recall.index import KINDS, Bools
 from simonides.recall.interaction import Token
-from simonides.recall.lookup import endings_of, exclusions, find, latest
+from simonides.recall.lookup import endings_of, exclusions, find, latest, with_reads
 from simonides.recall.question import read_question
 from simonides.recall.rank import Query, Ranked, Ranking
 from simonides.recall.view import View, view_of_the_past
@@ -219,7 +219,9 @@ def explain(
         NotFound: If there is no such memory that the reader may read.
     """
     now, ask = engine.clock.now_ms(), ask_of(engine, who, query, scopes=scopes)
-    record = find(engine, who, which, ask.reach)
+    record, moment = find(engine, who, which, ask.reach), to_datetime(now)
+    with engine.db.read(record.owner) as connection:
+        [record] = with_reads(connection, [record.as_of(moment)], moment)
     read, _ = _read(engine, ask.query, now)
     excluded = exclusions(who, record, ask.reach, now)
 
