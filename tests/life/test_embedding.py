@@ -75,7 +75,7 @@ def test_nothing_else_of_a_memory_changes(opened):
     store.flush()
     after = {each.id: each for each in ana.list()}
     assert {each.embedder for each in after.values()} == {"reversed"}
-    skipped = {"embedder", "access_count", "last_accessed_at", "staleness"}
+    skipped = {"embedder", "access_count", "last_accessed_at"}
     for id, record in after.items():
         for name in record.model_fields_set - skipped:
             assert getattr(record, name) == before[id][name] or name == "triple"

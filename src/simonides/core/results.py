@@ -161,6 +161,7 @@ class Explanation(Value):
         met: Words that met, as in `Hit`.
         excluded: Why it is not returned, for example ``evicted``; empty if it can be.
         matched_terms: Terms of the query that it holds.
+        staleness: How stale it is, 0 to 1; see `Record.staleness_at`.
     """
 
     record: Record
@@ -172,6 +173,7 @@ class Explanation(Value):
     met: tuple[Meeting, ...] = ()
     excluded: tuple[str, ...] = ()
     matched_terms: tuple[str, ...] = ()
+    staleness: float = 0.0
 
 
 class Refusal(Value):

@@ -5,11 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, NamedTuple
 
-from simonides.core.clock import DAY_MS, to_datetime, to_ms
+from simonides.core.clock import to_datetime, to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
 from simonides.core.filter import predicate_of
@@ -17,7 +16,6 @@ from simonides.core.record import (
     FULL_ID,
     SHORT_ID,
     Record,
-    Status,
     id_text,
     is_gap,
     looks_like_id,
@@ -39,9 +37,6 @@ from simonides.storage.rows import (
     record_of,
     rows_of_ids,
 )
-
-READ_DAYS = 30
-"""Days of which reads count for staleness."""
 
 MAX_LISTED = 1_000
 """Maximum number of records of one page."""
@@ -81,7 +76,7 @@ def get(
         if record is None:
             return None
         now = to_datetime(engine.clock.now_ms())
-        return with_reads(connection, [record.as_of(now)], now)[0]
+        return with_reads(connection, [record.as_of(now)])[0]
 
 
 def find(engine: Engine, who: Principal, which: object, reach: Sequence[Reach]) -> Record:
@@ -153,7 +148,7 @@ def list_memories(
     with engine.db.read(*(each.owner for each in reach)) as connection:
         kept = (r for r in shown(connection) if predicate is None or predicate(r))
         found = list(islice(kept, most + 1))
-        page = with_reads(connection, found[:most], moment)
+        page = with_reads(connection, found[:most])
     if len(found) <= most:
         return Page(page)
     owners = [each.owner for each in reach]
@@ -230,40 +225,15 @@ def _nearest_key(
     return next(iter(difflib.get_close_matches(name, keys, n=1)), None)
 
 
-def staleness_of(record: Record, reads: int, now: datetime) -> float:
-    """Return how stale a memory is, 0 to 1: .4 age + .3 lack of reads + .3 contradiction.
-
-    Its age counts from when it was last said or confirmed, against its lifetime, or else against a
-    year; one read in 30 days is expected. A timeless memory does not age.
-
-    Args:
-        record: The memory.
-        reads: How often it was read in the last 30 days.
-        now: The moment.
-    """
-    ends = record.hard_expires_at
-    span = timedelta(days=365) if ends is None else ends - record.created_at
-    age = 0.0 if record.timeless else min(max((now - record.updated_at) / span, 0.0), 1.0)
-    found = 0.4 * age + 0.3 * (reads == 0) + 0.3 * (record.status is Status.REVIEW)
-    return round(found, 2)
-
-
-def with_reads(connection: Connection, records: Sequence[Record], now: datetime) -> list[Record]:
-    """Return records with how often and when they were last recalled, and how stale they are."""
-    found: dict[tuple[str, str], tuple[int, datetime | None, int]] = {}
-    since = to_ms(now) // DAY_MS - READ_DAYS
+def with_reads(connection: Connection, records: Sequence[Record]) -> list[Record]:
+    """Return records with how often and when they were last recalled."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
     for owner in {record.owner for record in records}:
         roots = [id_bytes(each.root) for each in records if each.owner == owner]
-        rows = rows_of_ids(connection, statements.reads_of, roots, owner=owner, since=since)
-        for root, count, last, recent in rows:
-            found[owner, id_text(root)] = count, to_datetime(last), recent
-    read = []
-    for each in records:
-        count, at, recent = found.get((each.owner, each.root), (0, None, 0))
-        cells = {"access_count": count, "last_accessed_at": at}
-        stale = staleness_of(each, recent, now)
-        read.append(each.model_copy(update={**cells, "staleness": stale}))
-    return read
+        for root, count, last in rows_of_ids(connection, statements.reads_of, roots, owner=owner):
+            reads = {"access_count": count, "last_accessed_at": to_datetime(last)}
+            found[owner, id_text(root)] = reads
+    return [each.model_copy(update=found.get((each.owner, each.root))) for each in records]
 
 
 def own(engine: Engine, who: Principal, which: object) -> Record:

@@ -221,17 +221,21 @@ def explain(
     now, ask = engine.clock.now_ms(), ask_of(engine, who, query, scopes=scopes)
     record, moment = find(engine, who, which, ask.reach), to_datetime(now)
     with engine.db.read(record.owner) as connection:
-        [record] = with_reads(connection, [record.as_of(moment)], moment)
+        [record] = with_reads(connection, [record.as_of(moment)])
+    stale = record.staleness_at(moment)
     read, _ = _read(engine, ask.query, now)
     excluded = exclusions(who, record, ask.reach, now)
 
     def look(ranking: Ranking) -> Explanation:
         row = ranking.view.row_of(record.owner, id_bytes(record.id))
         if row is None:
-            return Explanation(record=record, excluded=excluded or ("not_in_force",))
+            reasons = excluded or ("not_in_force",)
+            return Explanation(record=record, excluded=reasons, staleness=stale)
         found, rank = ranking.describe(row), ranking.rank_of(row)
         met = _met(engine.embedder, ask.query, ranking, found, record.content)
-        seen = Explanation(record=record, why=found.why, met=met, matched_terms=found.terms)
+        seen = Explanation(
+            record=record, why=found.why, met=met, matched_terms=found.terms, staleness=stale
+        )
         if rank is None:
             hidden = "query_without_words" if not read.terms else "nearer_scope_has_key"
             return seen.model_copy(update={"excluded": excluded or (hidden,)})

@@ -219,9 +219,7 @@ JOIN reads r ON r.owner = m.owner AND r.memory = m.root
 WHERE m.owner = :owner AND m.id IN {{IDS}} GROUP BY m.id
 
 -- name: READS_OF
-SELECT memory, CAST(SUM(count) AS BIGINT), MAX(last),
-  CAST(SUM(CASE WHEN day >= :since THEN count ELSE 0 END) AS BIGINT)
-FROM reads
+SELECT memory, CAST(SUM(count) AS BIGINT), MAX(last) FROM reads
 WHERE owner = :owner AND memory IN {{IDS}} GROUP BY memory
 
 -- name: FORGET_RECEIPT
