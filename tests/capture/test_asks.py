@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import simonides
-from simonides.capture.asks import in_reach, sounds_asked
+import simonides.testing
+from simonides.capture.asks import in_reach, is_trained_with, sounds_asked
 from simonides.models import Encoder
 
 ASKS = [
@@ -26,9 +26,9 @@ def encoder() -> Encoder:
     return Encoder()
 
 
-def sounds(encoder: Encoder, sentence: str, model_id: str = "") -> bool:
+def sounds(encoder: Encoder, sentence: str) -> bool:
     [vector] = encoder.encode([sentence])
-    return in_reach(sentence) and sounds_asked(sentence, vector, model_id or encoder.model_id)
+    return in_reach(sentence) and sounds_asked(sentence, vector)
 
 
 @pytest.mark.parametrize("sentence", ASKS)
@@ -41,9 +41,27 @@ def test_other_sentences_do_not(encoder: Encoder, sentence: str) -> None:
     assert not sounds(encoder, sentence)
 
 
-def test_vectors_of_another_model_tell_nothing(encoder: Encoder) -> None:
-    assert not sounds(encoder, ASKS[0], "another-model")
-    assert not sounds_asked(ASKS[0], np.zeros(encoder.dimensions, np.float32), "another-model")
+class Counting:
+    model_id, dimensions = "another-model", 8
+
+    def __init__(self) -> None:
+        self.encoded: list[str] = []
+
+    def encode(self, texts):
+        self.encoded += texts
+        return np.tile(np.eye(8, dtype=np.float32)[0], (len(texts), 1))
+
+
+def test_an_embedder_of_another_model_is_not_asked_for_it() -> None:
+    assert not is_trained_with("another-model")
+    embedder = Counting()
+    with simonides.testing.open(embedder=embedder) as store:
+        ana = store.memory(user="ana")
+        ana.add("My shoe size is 39.")
+        embedder.encoded.clear()
+        report = ana.add(ASKS[0])
+    assert not report.lines[0].asked
+    assert embedder.encoded == [ASKS[0]]  # once, as a turn
 
 
 @pytest.mark.real_encoder

@@ -31,19 +31,21 @@ def in_reach(sentence: str) -> bool:
     return _of_words(sentence) > -REACH
 
 
-def sounds_asked(sentence: str, vector: Floats, model_id: str) -> bool:
+def is_trained_with(model_id: str) -> bool:
+    """Whether the weights are of the vectors of an embedder, by its id."""
+    return model_id == _model().id
+
+
+def sounds_asked(sentence: str, vector: Floats) -> bool:
     """Whether a sentence sounds as if it asked something of the memory.
 
     Of the sentences of users that ask nothing .3 % do.
 
     Args:
         sentence: Its text.
-        vector: Of length 1, from the model with this id.
-        model_id: That of the embedder. The weights are of one; with any other nothing asks.
+        vector: Of length 1, from the embedder that the weights were trained with.
     """
-    model = _model()
-    of_vector = float(vector @ model.of_vector)
-    return model_id == model.id and _of_words(sentence) + of_vector > 0
+    return _of_words(sentence) + float(vector @ _model().of_vector) > 0
 
 
 def _of_words(sentence: str) -> float:

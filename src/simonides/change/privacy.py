@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from simonides.capture.asks import in_reach, sounds_asked
+from simonides.capture.asks import in_reach, is_trained_with, sounds_asked
 from simonides.capture.clauses import clauses_of
 from simonides.capture.dangers import DANGER
 from simonides.capture.slots import slots_of
@@ -25,7 +25,6 @@ from simonides.change.matching import (
     is_common,
     named,
     tied_topic,
-    vector_of,
 )
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
@@ -35,6 +34,7 @@ from simonides.core.record import id_text
 from simonides.core.results import Refusal
 from simonides.core.scope import Principal
 from simonides.core.validation import text
+from simonides.models.embedder import EmbedderFailed, embed
 from simonides.recall.lookup import versions
 from simonides.recall.view import OptOut, is_refused, opt_outs_of, renew_opt_outs
 from simonides.storage import statements
@@ -181,15 +181,18 @@ def sounds_meant(engine: Engine, who: Principal, texts: Sequence[str]) -> bool:
 
     The memory must hold a word of them, and the embedder must be the one of the package.
     """
-    likely, words = [each for each in texts if in_reach(each)], topic_of(" ".join(texts)).groups
-    if not likely:
+    embedder, likely = engine.embedder, [each for each in texts if in_reach(each)]
+    if not likely or embedder is None or not is_trained_with(embedder.model_id):
         return False
+    words = topic_of(" ".join(texts)).groups
     with engine.db.read(who.owner) as connection:
         if not ids_where(engine, connection, who, lambda part: part.partly(words)):
             return False
-    vectors = [(each, vector_of(engine, each)) for each in likely]
-    id = "" if engine.embedder is None else engine.embedder.model_id
-    return any(v is not None and sounds_asked(each, v, id) for each, v in vectors)
+    try:
+        vectors = embed(embedder, likely)
+    except EmbedderFailed:
+        return False  # without it, only wordings ask
+    return any(map(sounds_asked, likely, [each.whole for each in vectors]))
 
 
 def _forget(
