@@ -13,7 +13,7 @@ import threading
 import time
 from datetime import UTC, datetime, timedelta
 
-from harness import AUDIT_KEY, converse, crowd
+from harness import AUDIT_KEY, converse, crowd, expire
 
 import simonides
 from simonides.testing import ManualClock
@@ -96,6 +96,11 @@ def work_until_killed(store):
     until_killed(die_in_worker)
 
 
+def collect_until_killed(store):
+    """Collect memories in processes that are killed meanwhile; say how each died."""
+    until_killed(die_in_collection)
+
+
 def until_killed(die):
     for n in range(COUNT):
         pid = os.fork()
@@ -121,6 +126,15 @@ def die_in_worker(n):
     converse(opened(), f"user{n}")
     store = later()
     die_while(store, store.flush, n, places=16)
+
+
+def die_in_collection(n):
+    """Die while expired memories are collected, which has three commits."""
+    expire(opened(), f"user{n}")
+    memory = opened(clock=ManualClock(datetime.now(UTC) + timedelta(days=2))).memory(
+        user=f"user{n}"
+    )
+    die_while(memory, memory.maintenance.gc, n, places=6)
 
 
 def later():
@@ -301,7 +315,7 @@ def by_thread(store):
 if __name__ == "__main__":
     works = (
         overwrite, write, write_until_sigterm, by_signal, by_thread, end_until_killed,
-        work_until_killed, work_when_told, end_by_threads, talk, fork,
+        work_until_killed, collect_until_killed, work_when_told, end_by_threads, talk, fork,
     )  # fmt: skip
     chosen = {work.__name__: work for work in works}[WORK]
     with opened(busy_timeout_s=20) as opened_store:

@@ -59,6 +59,14 @@ def check(place, written):
     return waited
 
 
+def expire(store, user):
+    """Remember what ends within a day, two slices of a collection, and what stays."""
+    memory = store.memory(user=user)
+    memory.remember_many([simonides.Draft(f"Ticket {n} is open", ttl_days=1) for n in range(70)])
+    memory.remember("Tea", key="drink")
+    memory.remember("Coffee", key="drink")
+
+
 def converse(store, user):
     """Hold a conversation that is worth a summary, a memory and the removal of tools' results."""
     session = store.memory(user=user).session("monday")

@@ -40,6 +40,27 @@ def test_a_worker_that_is_killed_anywhere_loses_nothing_and_repeats_nothing(plac
 
 
 @shared
+def test_a_collection_that_is_killed_anywhere_takes_what_has_ended_and_nothing_else(place):
+    process = child("collect_until_killed", place, count=KILLS)
+    try:
+        for seed in range(KILLS):
+            assert read_line(process) == f"{seed} {signal.SIGKILL:d}\n"
+            clock = ManualClock(datetime.now(UTC) + timedelta(days=3))
+            with place(embedder="none", clock=clock) as store:
+                memory = store.memory(user=f"user{seed}")
+                memory.maintenance.gc()
+                assert [each.content for each in memory.list()] == ["Coffee"]
+                assert [each.content for each in memory.history("drink")] == ["Tea", "Coffee"]
+                assert len(memory.audit.list(type="collected", limit=1000)) == 70
+            process.stdin.write("\n")
+            process.stdin.flush()
+        assert process.communicate(timeout=PATIENCE_S) == ("", "")
+    finally:
+        process.kill()
+    check(place, [])
+
+
+@shared
 def test_of_two_processes_one_does_each_job(place):
     with place(embedder="none", settings=simonides.Settings(end_on_close=False)) as store:
         for n in range(DUE):
