@@ -21,43 +21,38 @@ DUE = 20 * FAULTS
 shared = pytest.mark.parametrize("place", ["file", "postgres"], indirect=True)
 
 
-@shared
-def test_a_worker_that_is_killed_anywhere_loses_nothing_and_repeats_nothing(place):
-    process = child("work_until_killed", place, count=KILLS)
+def killed(work, place, hours):
+    """Yield the number of each process that was killed in its work, with the store afterwards."""
+    process = child(work, place, count=KILLS)
     try:
         for seed in range(KILLS):
             assert read_line(process) == f"{seed} {signal.SIGKILL:d}\n"
-            clock = ManualClock(datetime.now(UTC) + timedelta(hours=2))  # after the lease
+            clock = ManualClock(datetime.now(UTC) + timedelta(hours=hours))
             with place(embedder="none", clock=clock) as store:
-                assert store._engine.worker.flush()["failed"] == 0
-                fit(store, f"user{seed}")
+                yield seed, store
             process.stdin.write("\n")
             process.stdin.flush()
         assert process.communicate(timeout=PATIENCE_S) == ("", "")
     finally:
         process.kill()
     check(place, [])
+
+
+@shared
+def test_a_worker_that_is_killed_anywhere_loses_nothing_and_repeats_nothing(place):
+    for seed, store in killed("work_until_killed", place, hours=2):  # after the lease
+        assert store._engine.worker.flush()["failed"] == 0
+        fit(store, f"user{seed}")
 
 
 @shared
 def test_a_collection_that_is_killed_anywhere_takes_what_has_ended_and_nothing_else(place):
-    process = child("collect_until_killed", place, count=KILLS)
-    try:
-        for seed in range(KILLS):
-            assert read_line(process) == f"{seed} {signal.SIGKILL:d}\n"
-            clock = ManualClock(datetime.now(UTC) + timedelta(days=3))
-            with place(embedder="none", clock=clock) as store:
-                memory = store.memory(user=f"user{seed}")
-                memory.maintenance.gc()
-                assert [each.content for each in memory.list()] == ["Coffee"]
-                assert [each.content for each in memory.history("drink")] == ["Tea", "Coffee"]
-                assert len(memory.audit.list(type="collected", limit=1000)) == 70
-            process.stdin.write("\n")
-            process.stdin.flush()
-        assert process.communicate(timeout=PATIENCE_S) == ("", "")
-    finally:
-        process.kill()
-    check(place, [])
+    for seed, store in killed("collect_until_killed", place, hours=72):
+        memory = store.memory(user=f"user{seed}")
+        memory.maintenance.gc()
+        assert [each.content for each in memory.list()] == ["Coffee"]
+        assert [each.content for each in memory.history("drink")] == ["Tea", "Coffee"]
+        assert len(memory.audit.list(type="collected", limit=1000)) == 70
 
 
 @shared

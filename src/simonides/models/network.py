@@ -10,14 +10,16 @@ from __future__ import annotations
 from os import SEEK_CUR
 from pathlib import Path
 from struct import unpack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simonides.models.encoder import Runtime
 from simonides.models.wordpiece import WordPiece, read_vocabulary
+
+if TYPE_CHECKING:
+    from simonides.models.encoder import Runtime
 
 Floats = NDArray[np.float32]
 

@@ -11,11 +11,13 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnxruntime
 
-from simonides.models.network import Floats
+if TYPE_CHECKING:
+    from simonides.models.network import Floats
 
 
 def session_of(weights: Mapping[str, Floats], graph: bytes) -> Callable[[Floats], Floats]:
