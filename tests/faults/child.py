@@ -37,6 +37,7 @@ def say(*parts):
 
 def overwrite(store):
     """Write one key of one owner, beginning when the parent says so."""
+    store.memory(user=USER).remember("The first write loads the modules")
     say("ready")
     sys.stdin.readline()
     memory = store.memory(user="ana")
