@@ -486,3 +486,12 @@ def test_options_with_the_name_of_a_global_one_are_known():
             if is_option and f"--{each.name}" in GLOBALS:
                 own.add((f"--{each.name}", *filter(None, (verb.group, verb.name))))
     assert own == {(option, *command) for option, command in SAME_NAMES}
+
+
+def test_a_collection_prints_its_counts(ana: Run) -> None:
+    ana("remember", "The desk is oak")
+    shown = dict(
+        line.split() for line in ana("maintenance", "gc", "--dry-run").out.splitlines()[:5]
+    )
+    assert shown["hard_expired"] == "0"
+    assert shown["dry_run"] == "True"

@@ -162,6 +162,8 @@ def _lines(result: Any) -> Iterable[str]:
             yield _item(result)
         case results.AddReport():
             yield from _report(result)
+        case results.Collection():
+            yield from _fields(result.to_dict())
         case {"prompt": prompt}:
             yield str(prompt)
         case _:
