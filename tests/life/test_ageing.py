@@ -40,6 +40,20 @@ def test_a_doubtful_inference_is_possibly_relevant_at_most_until_it_is_confirmed
     assert ana.get("music").confidence == 0.6
 
 
+def test_a_task_is_not_told_a_doubtful_inference(ana, guess, clock):
+    assert "likes jazz" in ana.task("Book jazz concerts that Ana likes", name="soon").prompt()
+    clock.advance(days=200)
+    later = ana.task("Book jazz concerts that Ana likes", name="later").prompt()
+    assert "likes jazz" not in later
+    assert "likes jazz" in ana.digest("Which jazz concerts does Ana like?").text
+
+
+def test_a_promoted_inference_is_as_sure_as_it_is_by_then(store, ana, guess, clock):
+    store.admin("root").grant("ana", "org_write", org="acme")
+    clock.advance(days=60)
+    assert ana.promote("music").record.confidence == 0.5
+
+
 def test_what_the_user_stated_does_not_fade(ana, clock):
     ana.remember("Ana likes rock concerts", key="music", category="preference")
     clock.advance(days=600)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from simonides.core.clock import DAY_MS, parse_moment, to_ms
+from simonides.core.clock import DAY_MS, parse_moment, to_datetime, to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound, ScopeDenied
 from simonides.core.outcome import EventType, Outcome, OutcomeKind
@@ -130,9 +130,11 @@ def promote(engine: Engine, who: Principal, which: object, to: str = "org") -> O
         raise ScopeDenied(target.path, "promote", "name the user or the org above this scope")
     if target.owner != who.owner:
         check_writable(engine, who, target)
+    now = engine.clock.now_ms()
     fields: dict[str, Any] = {"triple": found.triple, "parents": (found.id,), "origin": found.id}
+    fields["confidence"] = found.as_of(to_datetime(now)).confidence  # a copy is no surer
     if found.hard_expires_at is not None:  # the copy goes when the original goes
-        left = to_ms(found.hard_expires_at) - engine.clock.now_ms()
+        left = to_ms(found.hard_expires_at) - now
         fields["ttl_days"] = left / DAY_MS
     judged = judge(candidate_of_record(engine, who, found, target, "promote", fields))
     [ready] = embedded(engine, [judged])

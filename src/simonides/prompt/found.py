@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence, Set
 from datetime import timedelta
 from typing import Any, Literal, NamedTuple
@@ -113,7 +114,7 @@ def _passing(
             left.append((hit.id, "repeated"))
         elif hit.record.sensitivity not in rules.sensitivities:
             left.append((hit.id, "sensitivity"))
-        elif best < rules.least or hit.relevance < floor:
+        elif best < rules.least or _weight(hit, rules) < floor:
             left.append((hit.id, "below_floor"))
         elif len(chosen) >= rules.lines:
             left.append((hit.id, "budget"))
@@ -134,11 +135,10 @@ def _item(
     elif best.record.needs_verification and best.at - best.record.created_at <= ASKED_FOR:
         marks = (*marks, "verify with the user")
     marks = (*marks, "earlier") if is_over else marks
-    is_relevant = best.relevance >= rules.relevant and not best.record.is_doubtful
     item = DigestItem(
         ids=tuple(hit.id for hit in run),
         owner=best.record.owner,
-        part="relevant" if is_relevant else "possible",
+        part="relevant" if _weight(best, rules) >= rules.relevant else "possible",
         marks=marks,
         earlier=earlier,
         score=best.score,
@@ -155,6 +155,12 @@ def _fits(items: Sequence[DigestItem], rules: DigestRules, limits: Limits) -> bo
     if limits.tokens is not None and limits.count("\n".join(lines)) > limits.tokens:
         return False
     return sum(map(len, lines)) <= (rules.chars if limits.chars is None else limits.chars)
+
+
+def _weight(hit: Hit, rules: DigestRules) -> float:
+    """Return the relevance of a hit; of a doubtful memory it stays under what is relevant."""
+    is_doubtful = hit.record.is_doubtful and hit.relevance >= rules.relevant
+    return math.nextafter(rules.relevant, 0.0) if is_doubtful else hit.relevance
 
 
 def _kind(record: Record) -> Literal["semantic", "episodic", "procedural", "turn"]:
