@@ -7,6 +7,7 @@ import pytest
 
 import simonides
 from simonides import Draft
+from simonides.life import gc
 from simonides.testing import ManualClock
 
 INFERRED = "agent_inferred"
@@ -158,3 +159,27 @@ def test_collecting_many_goes_in_slices(tmp_path):
         assert texts(ana) == {"The desk is oak"}
     rows = sqlite3.connect(tmp_path / "m.db").execute("SELECT COUNT(*) FROM memories").fetchone()
     assert rows == (1,)
+
+
+@pytest.mark.parametrize("change", ["say", "pin", "confirm"])
+def test_what_changes_while_a_collection_runs_stays(store, ana, clock, monkeypatch, change):
+    fact = Draft("A tool found the first host", key="host", source="tool_verified")
+    guess = Draft("Rain", key="weather", source=INFERRED, confidence=0.5, category="entity_fact")
+    ana.remember(guess if change == "confirm" else fact)
+    clock.advance(days=130 if change == "confirm" else 32)
+    take = gc._take
+
+    def changed(*given):
+        if change == "say":
+            ana.remember(fact)
+        elif change == "pin":
+            ana.correct("host", pinned=True)
+        else:
+            ana.confirm("weather")
+        return take(*given)
+
+    monkeypatch.setattr(gc, "_take", changed)
+    assert sum(counts(ana.maintenance.gc(dry_run=True, accept_clock=True)).values()) == 1
+    assert counts(ana.maintenance.gc(accept_clock=True)) == {}
+    [record] = ana.list()
+    assert record.status == "active"

@@ -41,7 +41,7 @@ SLICE = 64
 ACCEPTED = "accepted"
 """Argument of the job that collects although the clock may be wrong."""
 
-_TAKEN = frozenset({Source.USER_STATED, Source.USER_CORRECTION, Source.IN_SESSION_CORRECTION})
+_STATED = frozenset({Source.USER_STATED, Source.USER_CORRECTION, Source.IN_SESSION_CORRECTION})
 
 
 class _Step(NamedTuple):
@@ -51,14 +51,14 @@ class _Step(NamedTuple):
         name: Where it is counted.
         sql: Selects it.
         params: Of the statement.
-        does: What becomes of a row.
+        does: Takes a row, unless it has changed since; returns whether it was taken.
         spares: Whether what the user stated or pinned, and what stands in prompts, is left alone.
     """
 
     name: str
     sql: str
     params: Mapping[str, Any]
-    does: Callable[[OwnerWrite, MemoryRow], None]
+    does: Callable[[OwnerWrite, MemoryRow], bool]
     spares: bool = False
 
 
@@ -88,9 +88,7 @@ def collect(
     policy, counts = engine.policies.for_org(who.home.org, who.agent), Counter[str]()
     for step in _steps(now):
         for ids in _slices(engine, who.owner, step, policy):
-            counts[step.name] += len(ids)
-            if not dry_run:
-                _take(engine, who, step, ids)
+            counts[step.name] += len(ids) if dry_run else _take(engine, who, step, ids)
     if not dry_run:
         _forget_old(engine, who.owner, now)
         engine.db.checkpoint()
@@ -141,41 +139,48 @@ def _slices(engine: Engine, owner: str, step: _Step, policy: Policy) -> Iterator
 def _is_spared(row: tuple[Any, ...], policy: Policy) -> bool:
     """Whether the user stated a row or pinned it, or it stands in every prompt."""
     _, source, category, pinned = row
-    return bool(pinned) or source in _TAKEN or policy.rank(category) is not Rank.NONE
+    return bool(pinned) or source in _STATED or policy.rank(category) is not Rank.NONE
 
 
-def _take(engine: Engine, who: Principal, step: _Step, ids: list[bytes]) -> None:
+def _take(engine: Engine, who: Principal, step: _Step, ids: list[bytes]) -> int:
     with owner_write(engine, who.owner, who.name) as write:
-        for id in ids:
-            row = write.tx.memory(id)
-            if row is not None:  # it may be forgotten since
-                step.does(write, row)
+        rows = map(write.tx.memory, ids)  # one that was forgotten since is None
+        return sum(step.does(write, row) for row in rows if row is not None)
 
 
-def _expired(write: OwnerWrite, row: MemoryRow) -> None:
+def _expired(write: OwnerWrite, row: MemoryRow) -> bool:
     hard = row["hard_expires_at"]
     if row["known_to"] is not None or hard is None or hard > write.tx.now:
-        return  # renewed since
+        return False
     for each in versions(write.tx.connection, write.tx.owner, row["root"]):
         delete_version(write.tx, each["id"], "expired", EventType.COLLECTED)
     leave_no_trace(write.tx, row["root"])
+    return True
 
 
-def _evicted(write: OwnerWrite, row: MemoryRow) -> None:
-    if row["known_to"] is None:
-        write.tx.end(row, "evicted", EventType.EVICTED, "soft_expired")
+def _evicted(write: OwnerWrite, row: MemoryRow) -> bool:
+    soft = row["soft_expires_at"]
+    is_due = row["known_to"] is None and soft is not None and soft <= write.tx.now
+    if not is_due or row["pinned"]:
+        return False
+    write.tx.end(row, "evicted", EventType.EVICTED, "soft_expired")
+    return True
 
 
-def _purged(write: OwnerWrite, row: MemoryRow) -> None:
+def _purged(write: OwnerWrite, row: MemoryRow) -> bool:
     delete_version(write.tx, row["id"], "superseded_old", EventType.COLLECTED)
     if write.tx.latest(row["root"]) is None:
         leave_no_trace(write.tx, row["root"])
+    return True
 
 
-def _marked(write: OwnerWrite, row: MemoryRow) -> None:
-    if row["known_to"] is None and row["status"] == Status.ACTIVE:
-        pending.mark(write.tx, row, Status.STALE)
-        index_row(write.index, write.tx.known(row["id"]))
+def _marked(write: OwnerWrite, row: MemoryRow) -> bool:
+    is_open = row["known_to"] is None and row["status"] == Status.ACTIVE
+    if not is_open or row["verified_at"] is not None:
+        return False
+    pending.mark(write.tx, row, Status.STALE)
+    index_row(write.index, write.tx.known(row["id"]))
+    return True
 
 
 def _forget_old(engine: Engine, owner: str, now: int) -> None:
