@@ -25,27 +25,25 @@ from typing import Any
 
 import numpy as np
 
-from simonides.capture.wordings import class_in
 from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.errors import QuotaExceeded
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
 from simonides.core.policy import SEVERAL, Eviction
 from simonides.core.record import Importance, Kind, Status, Trust, id_text
-from simonides.hygiene.contradiction import contradict, deny_each_other, names_in
+from simonides.hygiene.contradiction import names_in
 from simonides.recall.index import KINDS, Floats, Ints, OwnerIndex
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, batched, record_of
 from simonides.storage.transaction import Transaction
 from simonides.text.statement import (
     adds_nothing,
-    are_the_same,
-    mean_the_same,
     overlap,
     read,
     same_figures,
 )
 from simonides.write import pending
 from simonides.write.candidate import Candidate, succeeding
+from simonides.write.compare import cannot_both_hold, said_by, said_in, say_the_same
 from simonides.write.endings import note_endings, note_taught
 from simonides.write.judge import Commit, Drop, judge
 from simonides.write.owner_write import OwnerWrite
@@ -183,31 +181,17 @@ def _in_slot(write: OwnerWrite, commit: Commit) -> list[MemoryRow]:
 
 def _same_text(write: OwnerWrite, commit: Commit) -> MemoryRow | None:
     """Return a memory that says the same, by hash, words or meaning."""
-    candidate, gates = commit.candidate, commit.candidate.policy.gates
-    meaning = None if commit.vector is None else commit.vector.whole
+    candidate, policy = commit.candidate, commit.candidate.policy
+    mine, meaning = said_by(candidate), None if commit.vector is None else commit.vector.whole
     ids = write.index.by_fingerprint.get(candidate.analysed.fingerprint, ())
     for id in reversed(ids[-MOST_COMPARED:]):
-        found = _unexpired(write, id)
-        if found is None or not _may_be_one(candidate, found):
+        row = _unexpired(write, id)
+        if row is None or not _is_in_place(candidate, row):
             continue
-        if found["hash"] == candidate.hash:
-            return found
-        mine, theirs = read(candidate.content), read(found["content"])
-        is_close = write.index.cosine(id, meaning) > gates.near_meaning
-        if is_close and mean_the_same(mine, theirs):
-            return found
-        terms, others = set(candidate.analysed.terms), set(found["terms"].split(" "))
-        is_near = len(terms & others) >= gates.near_text * len(terms | others)
-        if (is_close or is_near) and are_the_same(mine, theirs):
-            return found
+        theirs, cosine = said_in(row, policy), write.index.cosine(id, meaning)
+        if say_the_same(policy.gates, mine, theirs, cosine):
+            return row
     return None
-
-
-def _may_be_one(candidate: Candidate, found: MemoryRow) -> bool:
-    # Two names are two facts, and so are two figures.
-    one_name = len({candidate.key, found["key"]} - {None}) < 2
-    figures = one_name and same_figures(candidate.content, found["content"])
-    return figures and _is_in_place(candidate, found)
 
 
 def _is_no_news(write: OwnerWrite, commit: Commit) -> bool:
@@ -232,32 +216,14 @@ def _alike(write: OwnerWrite, commit: Commit, most: int, least: float) -> Iterat
 
 def _contradicted(write: OwnerWrite, commit: Commit) -> MemoryRow | None:
     """Return a statement that cannot be true beside a newcomer."""
-    candidate, source = commit.candidate, commit.candidate.source
-    named = candidate.key is not None or candidate.triple is not None
-    rules = candidate.policy.rules
-    is_told = not candidate.parents and not rules(candidate.category)
-    if named or not (is_told or write.index.sources - {source.value}):
+    candidate = commit.candidate
+    mine = said_by(candidate)
+    if mine.is_named or not (mine.is_told or write.index.sources - {mine.source}):
         return None
-    for found in _alike(write, commit, MOST_CONTRADICTED, LEAST_ALIKE):
-        mine, theirs = candidate.content, found["content"]
-        if found["subject"] is not None:
-            continue
-        if found["source"] != source:
-            is_against = contradict(mine, theirs)
-        else:
-            both_told = is_told and found["parents"] is None and not rules(found["category"])
-            is_against = both_told and deny_each_other(_felt(mine), _felt(theirs))
-        if is_against:
-            return found
+    for row in _alike(write, commit, MOST_CONTRADICTED, LEAST_ALIKE):
+        if cannot_both_hold(mine, said_in(row, candidate.policy)):
+            return row
     return None
-
-
-def _felt(text: str) -> str:
-    """Return a text with one word for each liking, and one for each dislike."""
-    for name in ("dislike", "like"):
-        if found := class_in(name, text):
-            return f"{text[: found.start()]} {name} {text[found.end() :]}"
-    return text
 
 
 # -- what becomes of it ----------------------------------------------------------------------------
