@@ -84,8 +84,8 @@ def conversation_name(who: Principal) -> str:
 
 def last_part(connection: Connection, who: Principal) -> SessionPart | None:
     """Return the latest part of a principal's conversation, or None."""
-    found = _parts(connection, statements.LAST_PART, owner=who.owner, name=conversation_name(who))
-    return next(iter(found), None)
+    parts = _parts(connection, statements.LAST_PART, owner=who.owner, name=conversation_name(who))
+    return next(iter(parts), None)
 
 
 def unread_parts(connection: Connection, who: Principal) -> list[SessionPart]:
@@ -152,22 +152,22 @@ def go_on(
     Returns:
         The part as it was before; another one than theirs if it is over.
     """
-    found, idle = last_part(tx.connection, who), engine.settings.idle_minutes
+    latest, idle = last_part(tx.connection, who), engine.settings.idle_minutes
     said = said or [local_time(engine.clock, tx.now)]
     begun, last = to_ms(said[0]), max(map(to_ms, said))
-    if found is not None and found.status == "open" and found.is_over(begun, idle):
-        begin_end(engine, tx, found, position - 1)
+    if latest is not None and latest.status == "open" and latest.is_over(begun, idle):
+        begin_end(engine, tx, latest, position - 1)
     _note_begun(engine, who)
-    if found is not None and not found.is_over(begun, idle):
-        params = {"owner": tx.owner, "id": found.id, "last": last, "turns": turns}
+    if latest is not None and not latest.is_over(begun, idle):
+        params = {"owner": tx.owner, "id": latest.id, "last": last, "turns": turns}
         tx.connection.run(statements.GO_ON, params)
-        _let_end(engine, tx, found.id)
-        return found
+        _let_end(engine, tx, latest.id)
+        return latest
     data = {
         "first": position, "read": position - 1, "utc_offset": offset_of(said[0]),
         "who": {"scope": who.home.path, "session": who.session, "agent": who.agent},
     }  # fmt: skip
-    number = 1 if found is None else found.part + 1
+    number = 1 if latest is None else latest.part + 1
     new = SessionPart(
         tx.new_id(),
         conversation_name(who),
@@ -186,7 +186,7 @@ def go_on(
     row = {**new._asdict(), "owner": tx.owner, "data": json.dumps(data), "salt": tx.salt()}
     tx.connection.run(statements.BEGIN_PART, row)
     _let_end(engine, tx, new.id)
-    return new if found is None else found
+    return new if latest is None else latest
 
 
 def _note_begun(engine: Engine, who: Principal) -> None:
@@ -204,8 +204,8 @@ def next_position(tx: Transaction, who: Principal) -> int:
     params = {"owner": tx.owner, "session": who.conversation}
     [[last]] = tx.connection.rows(statements.LAST_POSITION, params)
     part = last_part(tx.connection, who)
-    said = 0 if part is None else part.data["first"] + part.turns
-    return max(0 if last is None else int(last) + 1, said)
+    following = 0 if part is None else part.data["first"] + part.turns
+    return max(0 if last is None else int(last) + 1, following)
 
 
 def _let_end(engine: Engine, tx: Transaction, id: bytes) -> None:
@@ -258,13 +258,13 @@ def conversations(
     """
     most, before = between("limit", limit, 1, MAX_LISTED), NEWEST
     if cursor is not None:
-        place = re.fullmatch(r"(-?\d{1,18})\.([0-9a-f]{32})", text("cursor", cursor))
-        if place is None:
+        match = re.fullmatch(r"(-?\d{1,18})\.([0-9a-f]{32})", text("cursor", cursor))
+        if match is None:
             raise InvalidInput("cursor", "is not a next_cursor of this list")
-        before = int(place[1]), bytes.fromhex(place[2])
+        before = int(match[1]), bytes.fromhex(match[2])
     with engine.db.read(who.owner) as connection:
-        found = parts_of_page(connection, who, most + 1, before)
-    every = [list(own) for _, own in groupby(found, key=lambda part: part.name)]
+        parts = parts_of_page(connection, who, most + 1, before)
+    every = [list(own) for _, own in groupby(parts, key=lambda part: part.name)]
     page, last = every[:most], every[most - 1][0] if len(every) > most else None
     return Page(map(_conversation, page), last and f"{last.last}.{last.id.hex()}")
 
@@ -292,8 +292,8 @@ def _conversation(own: Sequence[SessionPart]) -> Conversation:
 def learned_from(connection: Connection, owner: str, turns: Sequence[MemoryRow]) -> list[MemoryRow]:
     """Return the rules and facts in force that were learned from some turns."""
     roots = [turn["root"] for turn in turns if turn["role"] == "user"]
-    found: dict[bytes, MemoryRow] = {}
+    by_id: dict[bytes, MemoryRow] = {}
     for batch in batched(roots):
         rows = memories(connection, statements.learned_from(len(batch)), owner=owner, **batch)
-        found.update((row["id"], row) for row in rows)
-    return [row for row in found.values() if row["category"] != SUMMARY]
+        by_id.update((row["id"], row) for row in rows)
+    return [row for row in by_id.values() if row["category"] != SUMMARY]

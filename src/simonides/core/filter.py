@@ -93,8 +93,10 @@ class _Parser:
             raise InvalidInput(at, f"is nested deeper than {MAX_DEPTH} levels")
         # Metadata may equal a mapping, another field never does.
         may_equal = field not in FIELDS and not _has_operators(raw)
-        found = raw if isinstance(raw, Mapping) and raw and not may_equal else {"$eq": raw}
-        parts = [self._operation(at, field, str(op), each, depth) for op, each in found.items()]
+        operations = raw if isinstance(raw, Mapping) and raw and not may_equal else {"$eq": raw}
+        parts = [
+            self._operation(at, field, str(op), each, depth) for op, each in operations.items()
+        ]
         return lambda record: all(part(record) for part in parts)
 
     def _operation(self, at: str, field: str, op: str, operand: object, depth: int) -> Predicate:
@@ -163,24 +165,24 @@ def _read(record: Record, field: str) -> Any:
     return _rank(value) if type(value) in _ORDERED else None if value == () else value
 
 
-def _equal(found: Any, value: Any) -> bool:
+def _equal(cell: Any, value: Any) -> bool:
     # True is no 1 in JSON.
-    same = isinstance(found, bool) == isinstance(value, bool)
-    return same and bool(found == (list(value) if isinstance(value, tuple) else value))
+    same = isinstance(cell, bool) == isinstance(value, bool)
+    return same and bool(cell == (list(value) if isinstance(value, tuple) else value))
 
 
-def _contains(found: Any, value: Any) -> bool:
-    if isinstance(found, str):
-        return isinstance(value, str) and value.casefold() in found.casefold()
-    return isinstance(found, (list, tuple)) and any(_equal(each, value) for each in found)
+def _contains(cell: Any, value: Any) -> bool:
+    if isinstance(cell, str):
+        return isinstance(value, str) and value.casefold() in cell.casefold()
+    return isinstance(cell, (list, tuple)) and any(_equal(each, value) for each in cell)
 
 
-def _ordered(order: Callable[[Any, Any], bool], found: Any, value: Any) -> bool:
+def _ordered(order: Callable[[Any, Any], bool], cell: Any, value: Any) -> bool:
     # JSON values have an order among numbers and among texts only.
-    if isinstance(found, bool) or isinstance(value, bool):
+    if isinstance(cell, bool) or isinstance(value, bool):
         return False
-    kinds = [kind for kind in ((int, float), str, datetime) if isinstance(found, kind)]
-    return bool(kinds) and isinstance(value, kinds[0]) and order(found, value)
+    kinds = [kind for kind in ((int, float), str, datetime) if isinstance(cell, kind)]
+    return bool(kinds) and isinstance(value, kinds[0]) and order(cell, value)
 
 
 _TESTS: Mapping[str, Callable[[Any, Any], bool]] = {

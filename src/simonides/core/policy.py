@@ -515,8 +515,8 @@ class Policy(Section):
 
     def rank(self, category: str) -> Rank:
         """Return what a category is for in every prompt."""
-        found = self.categories.get(category)
-        return Rank.NONE if found is None else found.stands
+        entry = self.categories.get(category)
+        return Rank.NONE if entry is None else entry.stands
 
 
 BUILT_IN = Policy.model_construct()

@@ -103,10 +103,10 @@ class Policies:
             self._checked_at = now
 
 
-def policy_in(found: Found, org: str | None, agent: str | None) -> Policy:
+def policy_in(policies: Found, org: str | None, agent: str | None) -> Policy:
     """Return the policy of an organisation and agent; of one that is not named, the general one."""
-    org = org if (org, None) in found else None
-    return found[org, agent if (org, agent) in found else None]
+    org = org if (org, None) in policies else None
+    return policies[org, agent if (org, agent) in policies else None]
 
 
 def load(path: Path) -> Found:
@@ -136,18 +136,18 @@ def parse(source: str, raw: bytes) -> Found:
     data, lines = _read(source, text)
     orgs, agents = (_named(source, data, lines, name) for name in ("orgs", "agents"))
     general = _policy(source, BUILT_IN, data, lines, ())
-    found: Found = {}
+    policies: Found = {}
     every: list[tuple[str | None, dict[str, Any]]] = [(None, {}), *orgs.items()]
     for org, sections in every:
         at = () if org is None else ("orgs", org)
         own = _named(source, sections, lines, "agents", at)
         policy = _policy(source, general, sections, lines, at)
-        found[org, None] = policy
+        policies[org, None] = policy
         for agent in {**agents, **own}:
             base = _policy(source, policy, agents.get(agent, {}), lines, ("agents", agent))
             of_org = (*at, "agents", agent)
-            found[org, agent] = _policy(source, base, own.get(agent, {}), lines, of_org)
-    return found
+            policies[org, agent] = _policy(source, base, own.get(agent, {}), lines, of_org)
+    return policies
 
 
 def _named(

@@ -539,13 +539,13 @@ class Record(Value, Fields):  # type: ignore[misc]  # frozen by its configuratio
         aged = not self.timeless and now - (self.verified_at or self.created_at) > STALE_AFTER
         soft = self.soft_expires_at is not None and now >= self.soft_expires_at
         stale = self.status is Status.STALE or soft or (self.confidence < STALE_BELOW and aged)
-        found = {
+        warnings = {
             "unverified": self.needs_verification,
             "stale?": stale,
             "in review": self.status is Status.REVIEW,
             REFUSED: REFUSED in self.tags,
         }
-        return tuple(name for name, holds in found.items() if holds)
+        return tuple(name for name, holds in warnings.items() if holds)
 
     def __repr__(self) -> str:
         named = "" if self.key is None else f"{self.key} = "
@@ -578,10 +578,10 @@ FIELDS: Mapping[str, Column] = {
 
 def value_type(field: str) -> type:
     """Return the type of a record's field, without None: ``tuple`` for a list of texts."""
-    found: Any = Record.model_fields[field].annotation
-    while (origin := get_origin(found)) in (Union, UnionType, Annotated):
-        found = next(each for each in get_args(found) if each is not NoneType)
-    kind: type = origin or found
+    annotation: Any = Record.model_fields[field].annotation
+    while (origin := get_origin(annotation)) in (Union, UnionType, Annotated):
+        annotation = next(each for each in get_args(annotation) if each is not NoneType)
+    kind: type = origin or annotation
     return kind
 
 

@@ -119,9 +119,9 @@ class Recall(_Items[Hit]):
             hits: Best first.
             degraded: Names of sources that failed and were left out, for example ``vector``.
         """
-        found = super().__new__(cls, hits)
-        found.degraded = tuple(degraded)
-        return found
+        recall = super().__new__(cls, hits)
+        recall.degraded = tuple(degraded)
+        return recall
 
     def to_dict(self) -> dict[str, Any]:
         """Return the hits as JSON-ready data."""

@@ -158,12 +158,12 @@ GLOBAL = Scope()
 # A cached property has a lock until Python 3.12, which a fork may leave held in the child.
 @lru_cache(maxsize=4096)
 def _ancestors(scope: Scope) -> tuple[Scope, ...]:
-    found = [scope]
+    scopes = [scope]
     if scope.task is not None:
-        found.append(Scope(scope.org, scope.user))
+        scopes.append(Scope(scope.org, scope.user))
     if scope.user is not None or scope.session is not None:
-        found.append(Scope(scope.org))
-    return (*found, GLOBAL) if scope.org is not None else tuple(found)
+        scopes.append(Scope(scope.org))
+    return (*scopes, GLOBAL) if scope.org is not None else tuple(scopes)
 
 
 @lru_cache(maxsize=4096)
@@ -190,13 +190,13 @@ def parse_scope(text: object, *, org: str = DEFAULT_ORG) -> Scope:
     Raises:
         InvalidScope: If the text is anything else.
     """
-    found = _PATH.fullmatch(text) if isinstance(text, str) else None
-    if found is None or not found[0].strip("/"):
+    match = _PATH.fullmatch(text) if isinstance(text, str) else None
+    if match is None or not match[0].strip("/"):
         problem = f"{shown(text)} is not a path such as /user/42/ or /org/acme/user/42/task/t1/"
         raise InvalidScope("scope", problem)
-    if found["levels"] == "":
+    if match["levels"] == "":
         return GLOBAL
-    return Scope(found["org"] or org, found["user"], found["task"], found["session"])
+    return Scope(match["org"] or org, match["user"], match["task"], match["session"])
 
 
 class Right(StrEnum):

@@ -90,19 +90,19 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
     Raises:
         ConfigurationError: If a variable with our prefix names no setting.
     """
-    found = {}
+    settings = {}
     for name, value in environment.items():
         if not name.upper().startswith(PREFIX):
             continue
         setting = name[len(PREFIX) :].lower()
         if setting in Settings.model_fields:
             if value:
-                found[setting] = value
+                settings[setting] = value
         elif setting not in COMMAND_LINE:
             known = [f"{PREFIX}{each.upper()}" for each in (*Settings.model_fields, *COMMAND_LINE)]
             hint = nearest(name.upper(), known)
             raise ConfigurationError(f"unknown environment variable {name}{hint}")
-    return found
+    return settings
 
 
 def default_store() -> Path:

@@ -32,8 +32,8 @@ Moment = BeforeValidator(partial(zoned_moment, "time"))
 
 def nearest(name: object, known: Iterable[str]) -> str:
     """Return ``; did you mean 'x'?`` for the most similar known name, or an empty text."""
-    found = difflib.get_close_matches(str(name)[:200], list(known), n=1)
-    return f"; did you mean {found[0]!r}?" if found else ""
+    matches = difflib.get_close_matches(str(name)[:200], list(known), n=1)
+    return f"; did you mean {matches[0]!r}?" if matches else ""
 
 
 def enum_member(kind: type[E], field: str, raw: object) -> E:

@@ -77,9 +77,9 @@ def list_events(
     with engine.db.read(who.owner) as connection:
         rows = paged(connection, statements.EVENTS_BACKWARDS, who.owner, before, BATCH)
         events = (event_of(who.owner, row, json.loads(row[7])) for row in rows)
-        found = list(islice(filter(is_chosen, events), most + 1))
-    page = found[:most]
-    return Page(page, str(page[-1].seq) if len(found) > most else None)
+        chosen = list(islice(filter(is_chosen, events), most + 1))
+    page = chosen[:most]
+    return Page(page, str(page[-1].seq) if len(chosen) > most else None)
 
 
 def verify(engine: Engine, who: Principal) -> AuditReport:
@@ -103,9 +103,9 @@ def _report(engine: Engine, owners: Sequence[str]) -> AuditReport:
     heads: dict[str, tuple[int, str]] = {}
     for owner in owners:
         with engine.db.read(owner, snapshot=True) as connection:
-            length, head, found = _check(connection, owner, engine.audit_key)
+            length, head, own = _check(connection, owner, engine.audit_key)
         heads[owner] = (length, head.hex())
-        problems += [f"{owner}: {problem}" for problem in found]
+        problems += [f"{owner}: {problem}" for problem in own]
     events = sum(length for length, _ in heads.values())
     return AuditReport(owners=len(heads), events=events, problems=tuple(problems), heads=heads)
 
@@ -138,10 +138,10 @@ def _check_rows(
     connection: Connection, owner: str, key: bytes, table: str, last: dict[tuple[str, bytes], bytes]
 ) -> Iterator[str]:
     """Yield what does not fit of a table's rows; take those that are there out of ``last``."""
-    place = statements.TABLES[table].index("id")
-    for row in paged(connection, statements.page(table), owner, b"", BATCH, place):
-        expected = last.pop((table, row[place]), EMPTY)
+    position = statements.TABLES[table].index("id")
+    for row in paged(connection, statements.page(table), owner, b"", BATCH, position):
+        expected = last.pop((table, row[position]), EMPTY)
         if expected == EMPTY:
-            yield f"row {row[place].hex()} of {table} is in no event"
+            yield f"row {row[position].hex()} of {table} is in no event"
         elif expected != row_digest(key, table, row):
-            yield f"row {row[place].hex()} of {table} was changed"
+            yield f"row {row[position].hex()} of {table} was changed"

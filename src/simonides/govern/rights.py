@@ -69,10 +69,10 @@ def named_scope(who: Principal, name: str) -> Scope:
     if name not in LEVELS:
         raise InvalidInput("scope", f"{name[:60]!r} is not a scope{nearest(name, LEVELS)}")
     level = "org" if name == "workspace" else name
-    found = next((scope for scope in home.ancestors if scope.level == level), None)
-    if found is None:
+    scope = next((scope for scope in home.ancestors if scope.level == level), None)
+    if scope is None:
         raise InvalidInput("scope", f"this principal has no {name} scope")
-    return found
+    return scope
 
 
 def readable(engine: Engine, who: Principal, scopes: Sequence[str] | None = None) -> list[Reach]:
@@ -225,10 +225,10 @@ def _changing(
         tx.flush()
 
 
-def may_see(who: Principal, reach: Reach, place: Partition) -> bool:
-    """Whether a reader may see memories of a place: task, audience and purpose all fit."""
-    in_reach = reach.tasks is None or place.task in reach.tasks
-    return in_reach and is_reader(who, place.audience, place.purpose)
+def may_see(who: Principal, reach: Reach, partition: Partition) -> bool:
+    """Whether a reader may see memories of a partition: task, audience and purpose all fit."""
+    in_reach = reach.tasks is None or partition.task in reach.tasks
+    return in_reach and is_reader(who, partition.audience, partition.purpose)
 
 
 def is_reader(who: Principal, audience: Audience, purpose: str | None) -> bool:

@@ -131,8 +131,8 @@ def attempt(name: str, work: Callable[[], object]) -> bool:
     try:
         work()
     except Exception as error:  # noqa: BLE001  outermost loop of a worker: others go on
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(place.filename).name}:{place.lineno}"
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(frame.filename).name}:{frame.lineno}"
         _log.warning("%s failed: %s at %s", name, type(error).__name__, where)
         return False
     return True

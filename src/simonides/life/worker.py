@@ -118,8 +118,8 @@ class Worker:
         from simonides.life.jobs import attempt, run_due
 
         with self._works:
-            while not self._closed and (found := self._next()) is not None:
-                name, job = found
+            while not self._closed and (entry := self._next()) is not None:
+                name, job = entry
                 try:
                     attempt(" ".join(name.split(" ")[:2]), job)  # the rest may be content
                 finally:

@@ -104,17 +104,21 @@ def embed(
         texts = [text if is_latin(text) else "" for text in texts]
     try:
         if isinstance(embedder, TokenEmbedder):
-            found = list(embedder.encode_tokens(texts, most_tokens))
+            vectors = list(embedder.encode_tokens(texts, most_tokens))
         else:
             wholes = np.asarray(embedder.encode(texts), np.float32)
-            found = [Encoded(whole, *no_tokens(embedder.dimensions)) for whole in wholes]
+            vectors = [Encoded(whole, *no_tokens(embedder.dimensions)) for whole in wholes]
     except Exception as error:
         raise EmbedderFailed(f"{embedder.model_id}: {type(error).__name__}") from error
-    fits = all(each.whole.shape == (embedder.dimensions,) for each in found)
-    if len(found) != len(texts) or not fits or not all(np.isfinite(e.whole).all() for e in found):
+    fits = all(each.whole.shape == (embedder.dimensions,) for each in vectors)
+    if (
+        len(vectors) != len(texts)
+        or not fits
+        or not all(np.isfinite(e.whole).all() for e in vectors)
+    ):
         wanted = f"finite vectors of shape ({len(texts)}, {embedder.dimensions})"
         raise EmbedderFailed(f"{embedder.model_id}: returned no {wanted}")
-    return found
+    return vectors
 
 
 def no_tokens(dimensions: int) -> tuple[NDArray[np.uint16], NDArray[np.int8]]:

@@ -88,11 +88,11 @@ class Encoder:
         """
         from simonides.models.threads import one_thread
 
-        network, found = _network(self.model_id, self.runtime), []
+        network, vectors = _network(self.model_id, self.runtime), []
         for text in texts:
             with one_thread():
-                found.append(self._encoded(network, text, most))
-        return found
+                vectors.append(self._encoded(network, text, most))
+        return vectors
 
     def pieces(self, word: str) -> Sequence[int]:
         """Return the ids of the tokens of a word."""

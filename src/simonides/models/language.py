@@ -259,8 +259,8 @@ def _outputs(output: type[T]) -> Any:
 
 def unfenced(text: str) -> str:
     """Return the text inside a code fence; another text stays as it is."""
-    found = _FENCE.match(text)
-    return found.group(1) if found else text
+    match = _FENCE.match(text)
+    return match.group(1) if match else text
 
 
 def model_of(given: Model | str) -> Model:

@@ -52,12 +52,12 @@ class NamedEmbedder:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one unit vector for each text, shape (n, dimensions); zeros for an empty one."""
-        found = np.zeros((len(texts), self.dimensions), np.float32)
-        said = [place for place, text in enumerate(texts) if text.strip()]
-        if said:
-            found[said] = self._encoded([texts[place] for place in said])
-        lengths = np.linalg.norm(found, axis=1, keepdims=True)
-        return np.asarray(found / np.where(lengths > 0, lengths, 1), np.float32)
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
+        filled = [position for position, text in enumerate(texts) if text.strip()]
+        if filled:
+            vectors[filled] = self._encoded([texts[position] for position in filled])
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
 
     def close(self) -> None:
         """End its thread."""

@@ -111,21 +111,21 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
 
     The entries are not compressed. Their checksums are not checked.
     """
-    found = {}
+    arrays = {}
     with path.open("rb") as stream, ZipFile(stream) as entries:
         for entry in entries.infolist():
             stream.seek(entry.header_offset + LENGTHS_AT)
             stream.seek(sum(unpack("<HH", stream.read(4))), SEEK_CUR)
-            found[entry.filename.removesuffix(".npy")] = np.lib.format.read_array(stream)
-    return found
+            arrays[entry.filename.removesuffix(".npy")] = np.lib.format.read_array(stream)
+    return arrays
 
 
 def _normed(x: Floats, gain: Floats, bias: Floats) -> Floats:
     """Return a layer normalisation."""
     x = x - x.mean(axis=-1, keepdims=True)
     square = np.einsum("ij,ij->i", x, x)[:, None] / np.float32(x.shape[-1])
-    found: Floats = x / np.sqrt(square + EPSILON) * gain + bias
-    return found
+    normed: Floats = x / np.sqrt(square + EPSILON) * gain + bias
+    return normed
 
 
 def _gelu(x: Floats) -> Floats:

@@ -49,8 +49,8 @@ def session_of(weights: Mapping[str, Floats], graph: bytes) -> Callable[[Floats]
 
     def states(x: Floats) -> Floats:
         with _forks.held_off():
-            found: Floats = session.run(None, {"x": x[None]})[0][0]
-        return found
+            hidden: Floats = session.run(None, {"x": x[None]})[0][0]
+        return hidden
 
     return states
 

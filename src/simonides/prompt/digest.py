@@ -114,9 +114,9 @@ def digest(
         least = floor_of(engine, who, connection) if floor is None else floor
     block = core_block(records, policy)
     stands = {id: record for id, record in block.by_id.items() if has_core or id in shown}
-    told = {**dict.fromkeys((*shown, *last.by_id)), **stands}
-    found = found_part(hits, changes, told, who, rules, least, limits)
-    parts = [block, last, found] if has_core else [found]
+    in_prompt = {**dict.fromkeys((*shown, *last.by_id)), **stands}
+    section = found_part(hits, changes, in_prompt, who, rules, least, limits)
+    parts = [block, last, section] if has_core else [section]
     return _told(engine, who, code, parts, floor=least if question else 0.0, is_kept=receipt)
 
 
@@ -155,8 +155,8 @@ def _catch_up(
     However old it is, it is shown; only what the reader may see, and nothing of a refused topic.
     """
     now, idle = engine.clock.now_ms(), engine.settings.idle_minutes
-    found = last_part(connection, who)
-    if who.home.task is not None or (found is not None and not found.is_over(now, idle)):
+    part = last_part(connection, who)
+    if who.home.task is not None or (part is not None and not part.is_over(now, idle)):
         return PromptSection()
     [reach] = [each for each in readable(engine, who) if each.owner == who.owner]
     named = {"owner": who.owner, "purpose": who.purpose or "", "limit": MOST_SUMMARIES}

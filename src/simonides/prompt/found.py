@@ -100,8 +100,8 @@ def _passing(
 ) -> tuple[list[Hit], list[tuple[str, str]]]:
     """Return what may be shown, the most relevant first, and why the rest may not."""
     best = max((hit.relevance for hit in hits), default=0.0)
-    told = {each for record in shown.values() if record is not None for each in _says(record)}
-    found = {hit.id for hit in hits}
+    known = {each for record in shown.values() if record is not None for each in _says(record)}
+    ids = {hit.id for hit in hits}
     chosen: list[Hit] = []
     left: list[tuple[str, str]] = []
     for hit in sorted(hits, key=lambda hit: -hit.relevance):
@@ -110,7 +110,7 @@ def _passing(
         is_quoted = hit.record.quote or hit.record.category == SUMMARY
         if hit.id in shown:
             continue
-        if said <= told or (is_quoted and found.intersection(hit.record.parents)):
+        if said <= known or (is_quoted and ids.intersection(hit.record.parents)):
             left.append((hit.id, "repeated"))
         elif hit.record.sensitivity not in rules.sensitivities:
             left.append((hit.id, "sensitivity"))
@@ -120,7 +120,7 @@ def _passing(
             left.append((hit.id, "budget"))
         else:
             chosen.append(hit)
-            told |= said
+            known |= said
     return chosen, left
 
 
@@ -175,8 +175,8 @@ def _is_within(items: Sequence[DigestItem], budget: Budget | None) -> bool:
 
 
 def _says(record: Record) -> set[bytes]:
-    told = {*query_terms(f"{record.key} {record.content}".replace("_", " "))}
-    if record.key and len(set(query_terms(record.quote or "")) - told) > FEW:
+    terms = {*query_terms(f"{record.key} {record.content}".replace("_", " "))}
+    if record.key and len(set(query_terms(record.quote or "")) - terms) > FEW:
         return {fingerprint(record.content)}  # its line says less than the words that taught it
     return {fingerprint(clause) for clause in clauses_of(record.quote or record.content)}
 
@@ -227,7 +227,7 @@ def _newer_first(
     hits: Sequence[Hit], newer: Mapping[str, Sequence[Record]], shown: Set[str]
 ) -> list[Hit]:
     """Put before each memory the newer ones that change it, or may; these are as relevant."""
-    found = {hit.id: hit for hit in hits}
+    by_id = {hit.id: hit for hit in hits}
     order: dict[str, Hit] = {}
     begun: set[str] = set()
 
@@ -235,7 +235,7 @@ def _newer_first(
         begun.add(hit.id)
         for by in newer.get(hit.id, ()):
             if by.id not in shown and by.id not in begun:
-                first = found.get(by.id) or hit.model_copy(update={"record": by, "terms": ()})
+                first = by_id.get(by.id) or hit.model_copy(update={"record": by, "terms": ()})
                 relevance = max(first.relevance, hit.relevance)
                 put(first.model_copy(update={"relevance": relevance}))
         order[hit.id] = hit

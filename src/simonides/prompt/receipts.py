@@ -53,8 +53,8 @@ def question_digest(connection: Connection, who: Principal, about: str | None) -
     """Return a code of a question, which tells nobody what was asked; empty without one."""
     if not about:
         return ""
-    said = f"question {who.owner} {about}".encode("utf-8", "surrogatepass")
-    return blake(secret_of(connection), said).hex()[:32]
+    content = f"question {who.owner} {about}".encode("utf-8", "surrogatepass")
+    return blake(secret_of(connection), content).hex()[:32]
 
 
 def keep_receipt(
@@ -101,8 +101,8 @@ def _packed(receipt: Receipt) -> str:
     home = parse_scope(receipt.reader)
     usual, items = _usual(home.owner), []
     for item in receipt.items:
-        told = {name: getattr(item, name) for name in usual}
-        cells = {name[0]: cell for name, cell in told.items() if cell != usual[name]}
+        values = {name: getattr(item, name) for name in usual}
+        cells = {name[0]: cell for name, cell in values.items() if cell != usual[name]}
         cells |= {name: round(cells[name], 3) for name in ("s", "r") if name in cells}
         ids = "".join(id_bytes(id).hex() for id in item.ids)
         items.append([item.part[0], ids, *([cells] if cells else [])])
@@ -127,9 +127,9 @@ def _unpacked(who: Principal, id: bytes, at: int, data: str) -> Receipt:
     items = []
     for letter, digits, *more in cells["i"]:
         kept = more[0] if more else {}
-        told = {name: kept.get(name[0], cell) for name, cell in usual.items()}
+        values = {name: kept.get(name[0], cell) for name, cell in usual.items()}
         each = (bytes.fromhex(digits[at : at + 32]) for at in range(0, len(digits), 32))
-        items.append(DigestItem(ids=tuple(map(id_text, each)), part=_BY_LETTER[letter], **told))
+        items.append(DigestItem(ids=tuple(map(id_text, each)), part=_BY_LETTER[letter], **values))
     return Receipt(
         id=id_text(id),
         at=to_datetime(at),
@@ -188,8 +188,8 @@ def verify_answer(engine: Engine, who: Principal, answer: str, receipt: Receipt)
     words = read(said)
     applied = [id for id, record in records.items() if _is_applied(record, words.words)]
     cited = tuple(by_short[each] for each in named if each in by_short)
-    found = {id for item in receipt.items if item.part != "core" for id in item.ids}
-    _learn(engine, who, receipt, used=not found.isdisjoint([*cited, *applied]))
+    ids = {id for item in receipt.items if item.part != "core" for id in item.ids}
+    _learn(engine, who, receipt, used=not ids.isdisjoint([*cited, *applied]))
     return Verification(
         cited=cited,
         unknown=tuple(each for each in named if each not in by_short and not each.isdigit()),
@@ -209,13 +209,13 @@ def _records(engine: Engine, who: Principal, receipt: Receipt) -> dict[str, Reco
     shown = [(item.owner, id) for item in receipt.items for id in item.ids]
     with engine.db.read(*owners) as connection:
         seen = fetched(connection, ((o, id_bytes(id)) for o, id in shown if o in reach))
-    found = {r.id: r for r in seen.values() if may_see(who, reach[r.owner], r.partition)}
+    records = {r.id: r for r in seen.values() if may_see(who, reach[r.owner], r.partition)}
     reader = (parse_scope(receipt.reader).owner, receipt.purpose)
     is_own = reader == (who.owner, who.purpose)
-    gone = [id for _, id in shown if not is_own or id not in found]
+    gone = [id for _, id in shown if not is_own or id not in records]
     if gone:
         raise NotReplayable(gone)
-    return {id: found[id].as_of(receipt.at) for _, id in shown}
+    return {id: records[id].as_of(receipt.at) for _, id in shown}
 
 
 # -- the floor of digests --------------------------------------------------------------------------
@@ -239,23 +239,25 @@ def _learn(engine: Engine, who: Principal, receipt: Receipt, *, used: bool) -> N
     if not receipt.question_digest:
         return
     with engine.db.write(who.owner) as connection:
-        found = _read(connection, who.owner)
-        found["answers"] = found.get("answers", 0) + 1
-        found["used"] = found.get("used", 0) + (shown and used)
-        found["in_vain"] = found.get("in_vain", 0) + (shown and not used)
-        if found["answers"] >= WINDOW:
-            found["floor"] = round(_PARTS * _moved(found, _floor(engine, who, found)))
-            found |= dict.fromkeys(("answers", "used", "in_vain"), 0)
-        rows = [{"owner": who.owner, "name": name, "value": value} for name, value in found.items()]
+        counters = _read(connection, who.owner)
+        counters["answers"] = counters.get("answers", 0) + 1
+        counters["used"] = counters.get("used", 0) + (shown and used)
+        counters["in_vain"] = counters.get("in_vain", 0) + (shown and not used)
+        if counters["answers"] >= WINDOW:
+            counters["floor"] = round(_PARTS * _moved(counters, _floor(engine, who, counters)))
+            counters |= dict.fromkeys(("answers", "used", "in_vain"), 0)
+        rows = [
+            {"owner": who.owner, "name": name, "value": value} for name, value in counters.items()
+        ]
         connection.run_many(statements.SET_COUNTER, rows)
 
 
-def _moved(found: Mapping[str, int], floor: float) -> float:
+def _moved(counters: Mapping[str, int], floor: float) -> float:
     """Return the next floor."""
-    shown = found["used"] + found["in_vain"]
-    if shown and found["in_vain"] > MOST_IN_VAIN * shown:
+    shown = counters["used"] + counters["in_vain"]
+    if shown and counters["in_vain"] > MOST_IN_VAIN * shown:
         return max(min(floor * (1 + STEP), HIGHEST), floor)
-    if found["used"] < LEAST_USED * found["answers"]:
+    if counters["used"] < LEAST_USED * counters["answers"]:
         return min(max(floor * (1 - STEP), LOWEST), floor)
     return floor
 

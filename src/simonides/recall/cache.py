@@ -87,8 +87,8 @@ class IndexCache:
             def done(view: View = view) -> list[T]:
                 return [work(view)] if view.is_current else []  # else a writer came between
 
-            for found in view.locked(done):
-                return found
+            for result in view.locked(done):
+                return result
 
     def view(self, connection: Connection, owners: Sequence[str]) -> View:
         """Return the current indexes of some owners as one; an owner without rows is left out."""
@@ -98,10 +98,10 @@ class IndexCache:
         names = {f"owner{number}": owner for number, owner in enumerate(owners)}
         rows = connection.rows(statements.heads(len(owners)), names)
         states = {owner: (events, epoch) for owner, epoch, events in rows}
-        found = {
+        indexes = {
             each: self.fresh(connection, each, *states[each]) for each in owners if each in states
         }
-        kept = {owner: part for owner, part in found.items() if len(part)}
+        kept = {owner: part for owner, part in indexes.items() if len(part)}
         if not kept:
             return View(owners[:1], [OwnerIndex(self.dimensions)])
         chosen, parts = tuple(kept), tuple(kept.values())

@@ -67,14 +67,14 @@ def changes_since(
     relevant = engine.policies.for_org(who.home.org, who.agent).digest.relevant
     sure = {h.id for h in hits if h.relevance >= relevant and not h.why.get("date")}
     own = [id_bytes(hit.id) for hit in hits if hit.record.owner == who.owner]
-    found = endings_of(connection, who.owner, own, FOREVER)
+    clauses = endings_of(connection, who.owner, own, FOREVER)
 
     later: dict[str, Set[str]] = {}
 
     def chosen(view: View) -> tuple[list[EndedClause], dict[str, tuple[str, bytes]]]:
         shown = visible(view, who, ask, now)
-        rows = [view.row_of(who.owner, each.newer or b"") for each in found]
-        pairs = zip(found, rows, strict=True)
+        rows = [view.row_of(who.owner, each.newer or b"") for each in clauses]
+        pairs = zip(clauses, rows, strict=True)
         seen = [e for e, row in pairs if e.newer is None or (row is not None and shown[row])]
         beside: dict[str, tuple[str, bytes]] = {}
         for hit in hits if sure else ():

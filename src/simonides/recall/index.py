@@ -294,7 +294,7 @@ class OwnerIndex:
         self._waiting.clear()
         self.revision += 1
         first = len(self.ids)
-        cells = [self._entered(place, row) for place, row in in_steps(enumerate(added, first))]
+        cells = [self._entered(number, row) for number, row in in_steps(enumerate(added, first))]
         for name, values in zip(_CELLS, zip(*cells, strict=True), strict=True):
             self._columns[name].extend(values)
         self._link(first, added)
@@ -303,7 +303,7 @@ class OwnerIndex:
         self._vectors.extend(np.frombuffer(signed, np.int8).reshape(len(added), -1))
         self.is_whole = True
 
-    def _entered(self, place: int, row: MemoryRow) -> tuple[Any, ...]:
+    def _entered(self, number: int, row: MemoryRow) -> tuple[Any, ...]:
         """Enter a row into the lists and postings; return its cells, in the order of `_CELLS`."""
         id, has_vector = row["id"], self._has_vector(row)
         terms = row["terms"].split(" ") if row["terms"] else ()
@@ -314,10 +314,10 @@ class OwnerIndex:
             postings = self.terms.get(term)
             if postings is None:
                 postings = self.terms[term] = Postings(array("i"), array("H"))
-            postings.rows.append(place)
+            postings.rows.append(number)
             postings.counts.append(count if count < MOST_COUNTED else MOST_COUNTED)
         session = _code(self.sessions, _session(row))
-        self._turns[session, row["position"] or 0] = place
+        self._turns[session, row["position"] or 0] = number
         self.ids.append(id)
         self.keys.append(row["key"])
         self._tags.append(row["tags"])
@@ -326,7 +326,7 @@ class OwnerIndex:
         self._token_ids.append(token_ids)
         for token in _tokens(token_ids):
             self.holding[token] = self.holding.get(token, 0) + 1
-        self.row_of[id] = place
+        self.row_of[id] = number
         readers = partition_of(row["task"], row["audience"], row["purpose"])
         ends = [each for each in (row["hard_expires_at"], row["valid_to"]) if each is not None]
         soft, at = row["soft_expires_at"], row["said_at"]
@@ -348,13 +348,13 @@ class OwnerIndex:
     def _link(self, first: int, added: Sequence[MemoryRow]) -> None:
         """Tie new turns to the turns before and after them in their sessions."""
         before, after = self.column("before"), self.column("after")
-        for place, row in enumerate(added, first):
+        for number, row in enumerate(added, first):
             if _is_turn(row):
                 session = self.sessions[_session(row)]
                 for links, back, step in ((before, after, -1), (after, before, 1)):
                     other = self._turns.get((session, row["position"] + step), NONE)
                     if other != NONE:
-                        links[place], back[other] = other, place
+                        links[number], back[other] = other, number
 
     def remove(self, ids: Iterable[bytes]) -> None:
         """Empty rows, so that nothing of them counts in any later query."""
@@ -429,12 +429,12 @@ class OwnerIndex:
 
     def postings(self, terms: Sequence[str]) -> tuple[Ints, Ints, Ints]:
         """Return rows that hold terms, how often each does, and the number of the term."""
-        found = [(n, self.terms[term]) for n, term in enumerate(terms) if term in self.terms]
-        if not found:
+        entries = [(n, self.terms[term]) for n, term in enumerate(terms) if term in self.terms]
+        if not entries:
             return np.zeros(0, np.int32), np.zeros(0, np.uint16), np.zeros(0, np.int64)
-        rows = np.concatenate([np.frombuffer(each.rows, np.int32) for _, each in found])
-        counts = np.concatenate([np.frombuffer(each.counts, np.uint16) for _, each in found])
-        numbers = np.repeat([n for n, _ in found], [len(each.rows) for _, each in found])
+        rows = np.concatenate([np.frombuffer(each.rows, np.int32) for _, each in entries])
+        counts = np.concatenate([np.frombuffer(each.counts, np.uint16) for _, each in entries])
+        numbers = np.repeat([n for n, _ in entries], [len(each.rows) for _, each in entries])
         if len(self.row_of) == self.size:
             return rows, counts, numbers
         live = self.column("live")[rows]
@@ -442,14 +442,14 @@ class OwnerIndex:
 
     def dots(self, query: Floats) -> Floats:
         """Return the dot product of each row's vector with a vector."""
-        found = np.empty(self.size, np.float32)
+        products = np.empty(self.size, np.float32)
         wide = np.empty((min(BLOCK_ROWS, self.size), len(query)), np.float32)
         for start in range(0, self.size, BLOCK_ROWS):
             block = self.vectors[start : start + BLOCK_ROWS]
             wide[: len(block)] = block
-            np.matmul(wide[: len(block)], query, out=found[start : start + len(block)])
-        found *= self.column("scale")
-        return found
+            np.matmul(wide[: len(block)], query, out=products[start : start + len(block)])
+        products *= self.column("scale")
+        return products
 
     def token_ids(self, row: int) -> list[int]:
         """Return the ids of the tokens of a row."""
@@ -481,10 +481,10 @@ class OwnerIndex:
             return 0.0
         return float(self.column("scale")[row]) * float(vector @ self.vectors[row])
 
-    def overlapping(self, place: Partition, terms: Iterable[str]) -> Floats:
-        """Return the word overlap (Jaccard) of a text with each statement of a place.
+    def overlapping(self, partition: Partition, terms: Iterable[str]) -> Floats:
+        """Return the word overlap (Jaccard) of a text with each statement of a partition.
 
-        Turns, other places and holes have 0.
+        Turns, other partitions and holes have 0.
         """
         self.settle()
         distinct = set(terms)
@@ -494,26 +494,26 @@ class OwnerIndex:
             shared[np.frombuffer(self.terms[term].rows, np.int32)] += 1
         united = np.maximum(self.column("distinct") + len(distinct) - shared, 1)
         here = self.column("live") & ~self.column("turn")
-        here &= self.of_tasks([place.task])
-        here &= self.of_readers(lambda *readers: readers == (place.audience, place.purpose))
-        found: Floats = here * (shared / united)
-        return found
+        here &= self.of_tasks([partition.task])
+        here &= self.of_readers(lambda *readers: readers == (partition.audience, partition.purpose))
+        overlaps: Floats = here * (shared / united)
+        return overlaps
 
     def covered(self, topic: Topic) -> Bools:
         """Return which rows a topic covers."""
         self.settle()
-        found = self._identified(topic) & bool(topic.groups or topic.identifiers)
+        is_covered = self._identified(topic) & bool(topic.groups or topic.identifiers)
         for group in topic.groups:
-            found &= self.with_any(group)
+            is_covered &= self.with_any(group)
         for other in topic.others:
-            found |= self.covered(other)
-        return found
+            is_covered |= self.covered(other)
+        return is_covered
 
     def with_any(self, terms: Iterable[str]) -> Bools:
         """Return which rows hold one of some terms."""
-        found = np.zeros(self.size, np.bool_)
-        found[self.postings(list(terms))[0]] = True
-        return found
+        holds = np.zeros(self.size, np.bool_)
+        holds[self.postings(list(terms))[0]] = True
+        return holds
 
     def partly(self, groups: Iterable[Iterable[str]]) -> Bools:
         """Return which rows hold a term of any of some groups."""
@@ -521,31 +521,31 @@ class OwnerIndex:
 
     def _identified(self, topic: Topic) -> Bools:
         """Return which rows hold an identifier of a topic, or one that begins with it; or all."""
-        found = np.full(self.size, not topic.identifiers)
+        holds = np.full(self.size, not topic.identifiers)
         for terms in topic.identifiers:
             rows, _, _ = self.postings(list(terms))
             here = np.bincount(rows, minlength=self.size) == len(terms)
             if not here.any() and len(terms) == 1:
                 longer = [term for term in self.terms if term.startswith(tuple(terms))]
                 here[self.postings(longer)[0]] = True
-            found |= here
-        return found
+            holds |= here
+        return holds
 
     def hidden(self) -> Bools:
         """Return which rows the owner's refusals hide."""
         if self._hidden[0] != self.revision:
-            found = np.zeros(self.size, np.bool_)
+            is_hidden = np.zeros(self.size, np.bool_)
             for refusal in self.refusals:
                 if refusal.topic is not None:
-                    found |= self.covered(refusal.topic)
+                    is_hidden |= self.covered(refusal.topic)
                 elif refusal.ids:
-                    found[self.rows_of(refusal.ids)] = True
+                    is_hidden[self.rows_of(refusal.ids)] = True
                 elif refusal.kind == "key":
-                    found[self.rows_of(self.by_key.get(refusal.value, ()))] = True
+                    is_hidden[self.rows_of(self.by_key.get(refusal.value, ()))] = True
                 else:
                     code = self.categories.get(refusal.value, NONE)
-                    found |= self.column("category") == code
-            self._hidden = (self.revision, found)
+                    is_hidden |= self.column("category") == code
+            self._hidden = (self.revision, is_hidden)
         return self._hidden[1]
 
     def of_tasks(self, tasks: Iterable[str | None] | None) -> Bools:
@@ -563,15 +563,15 @@ class OwnerIndex:
     def in_scope(self, task: str | None, *, turns: bool) -> Bools:
         """Return which rows are in force in a scope: the turns in it, or everything else."""
         self.settle()
-        found: Bools = self.column("live") & (self.column("turn") == turns)
-        return found & self.of_tasks([task])
+        in_force: Bools = self.column("live") & (self.column("turn") == turns)
+        return in_force & self.of_tasks([task])
 
     def of_categories(self, names: Iterable[str]) -> Bools:
         """Return which rows are in force in some categories."""
         self.settle()
         codes = [self.categories[name] for name in names if name in self.categories]
-        found: Bools = np.isin(self.column("category"), codes) & self.column("live")
-        return found
+        in_force: Bools = np.isin(self.column("category"), codes) & self.column("live")
+        return in_force
 
     def rows_of(self, ids: Iterable[bytes]) -> list[int]:
         """Return the rows of those ids that are there."""
@@ -584,14 +584,14 @@ def _code(codes: dict[Any, int], name: object) -> int:
 
 
 def _tokens(ids: bytes) -> list[int]:
-    found: list[int] = np.frombuffer(ids, "<u2").tolist()
-    return found
+    tokens: list[int] = np.frombuffer(ids, "<u2").tolist()
+    return tokens
 
 
 def _unlist(ids: dict[Any, list[bytes]], name: object, id: bytes) -> None:
     """Take an id out of a mapping of lists."""
-    found = ids.get(name, [])
-    if id in found:
-        found.remove(id)
-        if not found:
+    listed = ids.get(name, [])
+    if id in listed:
+        listed.remove(id)
+        if not listed:
             del ids[name]

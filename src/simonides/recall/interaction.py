@@ -65,12 +65,12 @@ def coverage(
         otherwise: For each row, what it covers of each token if it has no token vectors.
     """
     counts = np.array([len(row) for row in rows], np.int64)
-    found = np.repeat(otherwise[:, None], len(query), axis=1).astype(np.float32)
+    best = np.repeat(otherwise[:, None], len(query), axis=1).astype(np.float32)
     filled = np.flatnonzero(counts)
     if len(filled) and len(query):
         starts = (np.cumsum(counts) - counts)[filled]
-        found[filled] = np.maximum.reduceat(cosines(np.concatenate(rows), query), starts, axis=0)
-    return found
+        best[filled] = np.maximum.reduceat(cosines(np.concatenate(rows), query), starts, axis=0)
+    return best
 
 
 def cosines(tokens: NDArray[np.int8], others: NDArray[np.int8]) -> Floats:
@@ -94,6 +94,6 @@ def windows(best: Floats, before: Ints, after: Ints) -> Floats:
 def sessions(best: Floats, session: Ints) -> Floats:
     """Return what the session of each row covers."""
     _, code = np.unique(session, return_inverse=True)
-    found = np.full((int(code.max(initial=-1)) + 1, best.shape[1]), -1.0, np.float32)
-    np.maximum.at(found, code, best)
-    return found[code]
+    covered = np.full((int(code.max(initial=-1)) + 1, best.shape[1]), -1.0, np.float32)
+    np.maximum.at(covered, code, best)
+    return covered[code]

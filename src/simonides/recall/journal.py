@@ -79,7 +79,7 @@ class Journal:
             waiting, self._waiting = self._waiting, {}
             kept, self._rows = self._rows, []
         owners = sorted({owner for owner, _, _ in (*waiting, *kept)})
-        for place, owner in enumerate(owners):
+        for position, owner in enumerate(owners):
             counts = [
                 {"owner": owner, "memory": root, "day": day, "count": count, "last": last}
                 # In one order, so that two processes do not wait for each other's rows.
@@ -101,9 +101,9 @@ class Journal:
                         connection.run_many(sql, rows)
             except BaseException:  # counts wait on after an interrupt, too; raised again
                 with self._lock:
-                    self._rows += [each for each in kept if each[0] in owners[place:]]
+                    self._rows += [each for each in kept if each[0] in owners[position:]]
                     for key, (count, last) in waiting.items():
-                        if key[0] in owners[place:]:
+                        if key[0] in owners[position:]:
                             more, later = self._waiting.get(key, (0, 0))
                             self._waiting[key] = (count + more, max(last, later))
                 raise

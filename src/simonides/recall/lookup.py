@@ -106,8 +106,8 @@ def history(
     now = engine.clock.now_ms()
     with engine.db.read(record.owner) as connection:
         rows = versions(connection, record.owner, id_bytes(record.root))
-    found = map(record_of, rows)
-    return tuple(each for each in found if "expired" not in exclusions(who, each, reach, now))
+    records = map(record_of, rows)
+    return tuple(each for each in records if "expired" not in exclusions(who, each, reach, now))
 
 
 def versions(connection: Connection, owner: str, root: bytes) -> list[MemoryRow]:
@@ -135,10 +135,10 @@ def list_memories(
     predicate = predicate_of(filter, org=who.home.org or "default")
     reach, now = readable(engine, who, scopes), engine.clock.now_ms()
     moment = to_datetime(now)
-    place, after = _parse_cursor(cursor, reach)
+    position, after = _parse_cursor(cursor, reach)
 
     def shown(connection: Connection) -> Iterator[Record]:
-        for n, each in enumerate(reach[place:]):
+        for n, each in enumerate(reach[position:]):
             first = _LAST if n else after
             for row in paged(connection, statements.LIST, each.owner, first, BATCH, _ID):
                 record = record_of(memory_row(row)).as_of(moment)
@@ -147,9 +147,9 @@ def list_memories(
 
     with engine.db.read(*(each.owner for each in reach)) as connection:
         kept = (r for r in shown(connection) if predicate is None or predicate(r))
-        found = list(islice(kept, most + 1))
-        page = with_reads(connection, found[:most])
-    if len(found) <= most:
+        records = list(islice(kept, most + 1))
+        page = with_reads(connection, records[:most])
+    if len(records) <= most:
         return Page(page)
     owners = [each.owner for each in reach]
     return Page(page, f"{owners.index(page[-1].owner)}.{id_bytes(page[-1].id).hex()}")
@@ -169,14 +169,14 @@ def exclusions(who: Principal, record: Record, reach: Sequence[Reach], now: int)
     mine = next((each for each in reach if each.owner == record.owner), None)
     expired = record.hard_expires_at is not None and to_ms(record.hard_expires_at) <= now
     over = record.valid_to is not None and to_ms(record.valid_to) <= now
-    found = {
+    reasons = {
         "out_of_scope": mine is None,
         "other_reader": mine is not None and not may_see(who, mine, record.partition),
         record.status.value: not record.is_current,
         "expired": expired,
         "no_longer_valid": over,
     }
-    return tuple(name for name, holds in found.items() if holds)
+    return tuple(name for name, holds in reasons.items() if holds)
 
 
 def _named(
@@ -227,13 +227,13 @@ def _nearest_key(
 
 def with_reads(connection: Connection, records: Sequence[Record]) -> list[Record]:
     """Return records with how often and when they were last recalled."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    by_root: dict[tuple[str, str], dict[str, Any]] = {}
     for owner in {record.owner for record in records}:
         roots = [id_bytes(each.root) for each in records if each.owner == owner]
         for root, count, last in rows_of_ids(connection, statements.reads_of, roots, owner=owner):
             reads = {"access_count": count, "last_accessed_at": to_datetime(last)}
-            found[owner, id_text(root)] = reads
-    return [each.model_copy(update=found.get((each.owner, each.root))) for each in records]
+            by_root[owner, id_text(root)] = reads
+    return [each.model_copy(update=by_root.get((each.owner, each.root))) for each in records]
 
 
 def own(engine: Engine, who: Principal, which: object) -> Record:

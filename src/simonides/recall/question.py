@@ -137,8 +137,8 @@ _SLACK_DAYS = {"day": 1, "week": 5, "month": 20, "year": 183}
 def days_named(folded: str, today: date) -> tuple[Days, ...]:
     """Return the times that a folded text names."""
     readers = ((_DATE, _read_date), (_DIGITS, _read_digits), (_AGO, _read_ago))
-    found = (read(match, today) for form, read in readers for match in form.finditer(folded))
-    return tuple(span for span in found if span)
+    spans = (read(match, today) for form, read in readers for match in form.finditer(folded))
+    return tuple(span for span in spans if span)
 
 
 def without_days(folded: str) -> str:
@@ -186,9 +186,9 @@ def within(days: tuple[Days, ...], said: NDArray[np.int32]) -> NDArray[np.float3
 
     What was done on a day is often told on the next.
     """
-    found = np.zeros(len(said), np.float32)
+    fit = np.zeros(len(said), np.float32)
     for span in days:
         first, last = (day.toordinal() - date(1970, 1, 1).toordinal() for day in span)
         beside = NEXT * (np.maximum(first - said, said - last) == 1) * (first == last)
-        found = np.maximum(found, np.where((said >= first) & (said <= last), 1.0, beside))
-    return found
+        fit = np.maximum(fit, np.where((said >= first) & (said <= last), 1.0, beside))
+    return fit

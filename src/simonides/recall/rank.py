@@ -190,12 +190,12 @@ class Ranking:
         """Return one row with its score and reasons, visible or not."""
         return self._ranked(np.array([row]))[0]
 
-    def likeness(self, found: Ranked) -> tuple[list[int], Floats]:
+    def likeness(self, ranked: Ranked) -> tuple[list[int], Floats]:
         """Return the ids of a row's tokens, and their cosines with the query's, shape (query, row).
 
         There are none if the query has no tokens, or the second stage did not look at the row.
         """
-        row = self.view.row_of(found.owner, found.id)
+        row = self.view.row_of(ranked.owner, ranked.id)
         if not self.query.tokens or row is None or self._place[row] == NONE:
             return [], np.zeros((0, 0), np.float32)
         [vectors] = self.view.token_vectors(self._connection, np.array([row]))
@@ -206,25 +206,25 @@ class Ranking:
             return []
         held = self._matches.held(rows, self.view.size).T.tolist()
         sure, scores = self._relevance(rows).tolist(), self._score(rows).tolist()
-        found = []
+        entries = []
         for row, holds, score, relevance in zip(rows.tolist(), held, scores, sure, strict=True):
             parts = {name: value for name, value in self._parts(row).items() if value}
             why = dict(sorted(parts.items(), key=lambda part: -part[1]))
             matched = tuple(compress(self.query.terms, holds))
             owner, id = self.view.owner_and_id(row)
-            found.append(Ranked(owner, id, score, relevance, why, matched))
-        return found
+            entries.append(Ranked(owner, id, score, relevance, why, matched))
+        return entries
 
     def _parts(self, row: int) -> dict[str, float]:
         """Return what each signal adds to the evidence of a row."""
         if self._settings.fusion != "conversational":
             return {name: float(values[row]) for name, values in self._fused().items()}
-        place, form = self._place[row], self.query.question.form
-        if place == NONE:
+        position, form = self._place[row], self.query.question.form
+        if position == NONE:
             weights, values = FIRST[form], {n: float(v[row]) for n, v in self._evidence.items()}
         else:
             weights = self._weights
-            values = {name: float(v[place]) for name, v in self._closer.items()}
+            values = {name: float(v[position]) for name, v in self._closer.items()}
         parts = {name: weights[name] * value for name, value in values.items() if name in weights}
         parts["confidence"] = DOUBT * (float(self._confidence[row]) - 1.0)
         if self._lift is not None:
@@ -272,12 +272,12 @@ class Ranking:
         self._bearing = np.zeros(1, np.float32)
         if len(rows):
             least = best[:, content if content.any() else slice(None)].min(axis=1)
-            found = bearing(measure(self._closer, closer, least, int(content.sum()), len(view)))
-            self._bearing = np.append(found, found.min())
+            bearings = bearing(measure(self._closer, closer, least, int(content.sum()), len(view)))
+            self._bearing = np.append(bearings, bearings.min())
 
     def _relevance(self, rows: Ints) -> Floats:
-        found: Floats = self._bearing[self._place[rows]]
-        return found
+        relevance: Floats = self._bearing[self._place[rows]]
+        return relevance
 
     # -- other modes -------------------------------------------------------------------------------
 
@@ -286,29 +286,29 @@ class Ranking:
         view, settings = self.view, self._settings
         weights: Mapping[str, float] = self._rules.weights.model_dump()
         words = bm25(view, self._matches)
-        found = {
+        signals = {
             "vector": np.maximum(self._evidence["whole"], 0.0),
             "keyword": words / (words.max(initial=0.0) or 1.0),
         }
         if settings.fusion == "rrf":
             ranks = partial(_reciprocal, view, visible=self._visible, k=settings.rrf_k)
-            found, weights = {name: ranks(each) for name, each in found.items()}, {}
+            signals, weights = {name: ranks(each) for name, each in signals.items()}, {}
         elif settings.fusion == "hybrid":
             share = settings.hybrid_weight
             weights = {"vector": share, "keyword": 1.0 - share}
         else:
             age = np.maximum(self._now - view.column("updated"), 0) / HALF_LIFE_MS
-            found |= {"recency": np.exp2(-age), "importance": view.column("importance")}
+            signals |= {"recency": np.exp2(-age), "importance": view.column("importance")}
         doubt = 0.1 * DOUBT * (self._confidence - 1.0)
-        weighted = {name: weights.get(name, 1.0) * each for name, each in found.items()}
+        weighted = {name: weights.get(name, 1.0) * each for name, each in signals.items()}
         return {**weighted, "confidence": doubt}
 
 
 def _summed(weights: Mapping[str, float], evidence: Mapping[str, Floats]) -> Floats:
     names = [name for name in evidence if name in weights]
     chosen = np.array([weights[name] for name in names], np.float32)
-    found: Floats = chosen @ np.stack([evidence[name] for name in names])
-    return found
+    sums: Floats = chosen @ np.stack([evidence[name] for name in names])
+    return sums
 
 
 def candidates(view: View, first: Floats) -> Ints:
@@ -377,6 +377,6 @@ def _reciprocal(view: View, values: Floats, visible: Bools, k: int) -> Floats:
     """
     chosen = visible & (values > 0.0)
     order = best_first(view, values, values, view.size, chosen)
-    found = np.zeros(view.size)
-    found[order] = 0.5 * (k + 1) / (k + 1 + np.arange(len(order)))
-    return found
+    reciprocals = np.zeros(view.size)
+    reciprocals[order] = 0.5 * (k + 1) / (k + 1 + np.arange(len(order)))
+    return reciprocals

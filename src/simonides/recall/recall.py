@@ -158,9 +158,9 @@ def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Rec
     waiting = attempt = 0
 
     def take(ranking: Ranking) -> tuple[int, list[Hit] | None]:
-        found = _take(engine, connection, ask, ranking, now, is_last=attempt == ATTEMPTS)
-        found = found and _marked(connection, who.owner, ask, ranking, found)
-        return sum(part.without_vector for part in ranking.view.parts), found
+        best = _take(engine, connection, ask, ranking, now, is_last=attempt == ATTEMPTS)
+        best = best and _marked(connection, who.owner, ask, ranking, best)
+        return sum(part.without_vector for part in ranking.view.parts), best
 
     with engine.db.read(*(reach.owner for reach in ask.reach)) as connection:
         # Where a row was replaced since it was ranked, its successor must not be missed: again.
@@ -203,10 +203,10 @@ def core_records(
 
     reads = nullcontext(connection) if connection is not None else engine.db.read(*owners)
     with reads as connection:
-        found = fetched(connection, engine.indexes.reading(connection, owners, chosen)).values()
+        records = fetched(connection, engine.indexes.reading(connection, owners, chosen)).values()
     own = (None, who.home.task)  # of a task, it stands in the prompts of that task only
     moment = to_datetime(now)
-    current = [each.as_of(moment) for each in found if each.is_current and each.task in own]
+    current = [each.as_of(moment) for each in records if each.is_current and each.task in own]
     return sorted(current, key=lambda each: (owners.index(each.owner), each.said_at, each.id))
 
 
@@ -231,15 +231,20 @@ def explain(
         if row is None:
             reasons = excluded or ("not_in_force",)
             return Explanation(record=record, excluded=reasons, staleness=stale)
-        found, rank = ranking.describe(row), ranking.rank_of(row)
-        met = _met(engine.embedder, ask.query, ranking, found, record.content)
+        ranked, rank = ranking.describe(row), ranking.rank_of(row)
+        met = _met(engine.embedder, ask.query, ranking, ranked, record.content)
         seen = Explanation(
-            record=record, why=found.why, met=met, matched_terms=found.terms, staleness=stale
+            record=record, why=ranked.why, met=met, matched_terms=ranked.terms, staleness=stale
         )
         if rank is None:
             hidden = "query_without_words" if not read.terms else "nearer_scope_has_key"
             return seen.model_copy(update={"excluded": excluded or (hidden,)})
-        best = {"recalled": True, "rank": rank, "score": found.score, "relevance": found.relevance}
+        best = {
+            "recalled": True,
+            "rank": rank,
+            "score": ranked.score,
+            "relevance": ranked.relevance,
+        }
         return seen.model_copy(update=best)
 
     with engine.db.read(*(reach.owner for reach in ask.reach)) as connection:
@@ -271,26 +276,26 @@ def _tokens_of(embedder: Embedder | None, text: str, ids: Sequence[int]) -> list
 
 def _words_by_token(pieces: Callable[[str], Sequence[int]], words: Iterable[str]) -> dict[int, str]:
     """Return for the id of each token of some words the first word that it is in."""
-    found: dict[int, str] = {}
+    by_token: dict[int, str] = {}
     for word in words:
         for id in pieces(word):
-            found.setdefault(id, word)
-    return found
+            by_token.setdefault(id, word)
+    return by_token
 
 
 def _met(
-    embedder: Embedder | None, text: str, ranking: Ranking, found: Ranked, content: str
+    embedder: Embedder | None, text: str, ranking: Ranking, ranked: Ranked, content: str
 ) -> tuple[Meeting, ...]:
     """Return which words of a query met which words of a memory, the most alike first.
 
     Stop words meet nothing, nor does what the vectors know of the key alone.
     """
-    ids, likeness = ranking.likeness(found)
-    told = [word for word in _WORD.findall(content[:MET_CHARS]) if analyse(word)]
+    ids, likeness = ranking.likeness(ranked)
+    memory_words = [word for word in _WORD.findall(content[:MET_CHARS]) if analyse(word)]
 
     pieces = getattr(embedder, "pieces", None)
     if likeness.size and pieces is not None:
-        words = _words_by_token(pieces, told)
+        words = _words_by_token(pieces, memory_words)
         likeness[:, [id not in words for id in ids]] = 0.0
         best = zip(likeness.argmax(axis=1), likeness.max(axis=1).tolist(), strict=True)
         pairs = [
@@ -299,7 +304,7 @@ def _met(
             if token.terms and like >= MET
         ]
     else:
-        held = {term: word for word in reversed(told) for term in analyse(word)}
+        held = {term: word for word in reversed(memory_words) for term in analyse(word)}
         asked = _WORD.findall(text)
         pairs = [(1.0, word, held[t]) for word in asked for t in analyse(word) if t in held]
     met: dict[str, Meeting] = {}
@@ -369,11 +374,11 @@ def _hide_keys_of_the_user(view: View, visible: Bools, who: Principal) -> None:
 
 def _hide_farther_keys(view: View, visible: Bools) -> None:
     """Hide a row whose key a nearer owner has, too: the nearest scope wins."""
-    for place, part in enumerate(view.parts):
-        for nearer, offset in zip(view.parts[:place], view.offsets, strict=False):
+    for position, part in enumerate(view.parts):
+        for nearer, offset in zip(view.parts[:position], view.offsets, strict=False):
             for key in part.by_key.keys() & nearer.by_key.keys():
                 if any(visible[nearer.row_of[id] + offset] for id in nearer.by_key[key]):
-                    rows = [part.row_of[id] + view.offsets[place] for id in part.by_key[key]]
+                    rows = [part.row_of[id] + view.offsets[position] for id in part.by_key[key]]
                     visible[rows] = False
 
 
@@ -385,9 +390,9 @@ def _take(
     first, size = 0, ask.limit if ask.predicate is None else max(ask.limit, FIRST_BATCH)
     while len(hits) < ask.limit and first < len(ranking):
         batch = ranking.best(first, first + size)
-        records = fetched(connection, ((found.owner, found.id) for found in batch))
-        for found in batch:
-            record = records.get(found.id)
+        records = fetched(connection, ((ranked.owner, ranked.id) for ranked in batch))
+        for ranked in batch:
+            record = records.get(ranked.id)
             if record is None:
                 continue  # deleted since, or not committed yet
             if not record.is_current and not ask.is_past:
@@ -402,14 +407,14 @@ def _take(
             record = as_then(record) if ask.is_past else record
             record = record.as_of(to_datetime(now if ask.known_at is None else ask.known_at))
             if len(hits) < ask.limit and (ask.predicate is None or ask.predicate(record)):
-                met = _met(engine.embedder, ask.query, ranking, found, record.content)
+                met = _met(engine.embedder, ask.query, ranking, ranked, record.content)
                 hit = Hit.model_construct(
                     record=record,
-                    score=found.score,
-                    relevance=found.relevance,
-                    why=found.why,
+                    score=ranked.score,
+                    relevance=ranked.relevance,
+                    why=ranked.why,
                     met=met,
-                    terms=found.terms,
+                    terms=ranked.terms,
                     at=to_datetime(now),
                 )
                 hits.append(hit)
@@ -423,9 +428,9 @@ def _marked(
     """Mark the hits of which something had ended, by what the reader may see."""
     ids = [id_bytes(hit.id) for hit in hits if hit.record.owner == owner]
     known_at = FOREVER if ask.known_at is None else ask.known_at
-    found = endings_of(connection, owner, ids, known_at)
-    rows = [ranking.view.row_of(owner, each.newer or b"") for each in found]
-    pairs = zip(found, rows, strict=True)
+    clauses = endings_of(connection, owner, ids, known_at)
+    rows = [ranking.view.row_of(owner, each.newer or b"") for each in clauses]
+    pairs = zip(clauses, rows, strict=True)
     ended = {id_text(e.older) for e, row in pairs if row is None or ranking.shows(row)}
     return [h.model_copy(update={"has_ended": True}) if h.id in ended else h for h in hits]
 
@@ -434,8 +439,8 @@ def _in_order(hits: list[Hit]) -> list[Hit]:
     """Put a fact before the turn that taught it, if a word of that clause met one of the question,
     and a summary behind everything else if what it quotes is found.
     """
-    found = {hit.id for hit in hits}
-    quoting = [each for each in hits if not found.isdisjoint(each.record.parents)]
+    ids = {hit.id for hit in hits}
+    quoting = [each for each in hits if not ids.isdisjoint(each.record.parents)]
     summaries = [each for each in quoting if each.record.category == SUMMARY]
     facts = [hit for hit in hits if hit not in summaries]
     ordered: dict[str, Hit] = {}
@@ -462,10 +467,10 @@ def _reranked(engine: Engine, query: str, hits: list[Hit]) -> tuple[list[Hit], l
     head, tail = hits[:most], hits[most:]
     try:
         given = list(engine.reranker.rerank(query, [hit.content for hit in head]))  # type: ignore[union-attr]
-        order = sorted(range(len(head)), key=lambda place: -float(given[place]))
+        order = sorted(range(len(head)), key=lambda position: -float(given[position]))
     except Exception:  # noqa: BLE001  a reranker of the caller may raise anything
         return hits, ["reranker"]
-    return [*(head[place] for place in order), *tail], []
+    return [*(head[position] for position in order), *tail], []
 
 
 # -- status ----------------------------------------------------------------------------------------
@@ -485,8 +490,8 @@ def status_of_store(engine: Engine, who: Principal) -> dict[str, Any]:
             waiting = int(np.count_nonzero(~view.column("embedded") & shown))
             return int(np.count_nonzero(shown)), turns, waiting, codes
 
-        found = engine.indexes.reading(connection, [who.owner], count)
-    memories, turns, waiting, codes = found
+        counts = engine.indexes.reading(connection, [who.owner], count)
+    memories, turns, waiting, codes = counts
     return {
         "scope": who.home.path, "memories": memories - turns, "turns": turns,
         "kinds": {kind.value: n for kind, n in zip(KINDS, codes, strict=True) if n},

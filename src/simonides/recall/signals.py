@@ -47,13 +47,13 @@ class Matches(NamedTuple):
 
     def held(self, rows: Ints, size: int) -> Bools:
         """Return which terms some rows of ``size`` rows hold, shape (terms, rows)."""
-        place = np.full(size, NONE)
-        place[rows] = np.arange(len(rows))
-        at = place[self.rows]
+        positions = np.full(size, NONE)
+        positions[rows] = np.arange(len(rows))
+        at = positions[self.rows]
         is_one = at != NONE
-        found = np.zeros((len(self.worths), len(rows)), np.bool_)
-        found[self.terms[is_one], at[is_one]] = True
-        return found
+        holds = np.zeros((len(self.worths), len(rows)), np.bool_)
+        holds[self.terms[is_one], at[is_one]] = True
+        return holds
 
 
 def match(view: View, terms: Sequence[str]) -> Matches:
@@ -76,23 +76,23 @@ def gather(
         matches: Where the terms occur.
     """
     whole = view.dots(vector)
-    found = {
+    evidence = {
         "whole": whole,
         "words": words(view, terms, matches),
         "speaker": speakers(view, terms, question),
         "length": view.derived(log_length),
     }
     if not question.of_self:
-        found["own"] = marked(view, Mark.SELF)
+        evidence["own"] = marked(view, Mark.SELF)
     if question.wants_time:
-        found["time"] = marked(view, Mark.TIME)
+        evidence["time"] = marked(view, Mark.TIME)
     if question.days:
-        found["date"] = within(question.days, view.column("day"))
+        evidence["date"] = within(question.days, view.column("day"))
     if question.form is Form.MESSAGE:
-        found["opening"] = view.derived(opening)
-        found["recency"] = view.derived(recency)
-        found["session_whole"] = session_mean(view, whole)
-    return found
+        evidence["opening"] = view.derived(opening)
+        evidence["recency"] = view.derived(recency)
+        evidence["session_whole"] = session_mean(view, whole)
+    return evidence
 
 
 # -- words -----------------------------------------------------------------------------------------
@@ -141,17 +141,17 @@ def speakers(view: View, terms: Sequence[str], question: Question) -> Floats:
         about = []
     is_about = np.zeros(len(view.speakers), np.float32)
     is_about[about] = 1.0
-    found: Floats = is_about[view.column("speaker")]
-    return found
+    signal: Floats = is_about[view.column("speaker")]
+    return signal
 
 
 def name_terms(view: View) -> dict[str, set[int]]:
     """Return the terms of speakers' names, each with the speakers that have it."""
-    found: dict[str, set[int]] = defaultdict(set)
+    by_term: dict[str, set[int]] = defaultdict(set)
     for name, code in view.speakers.items():
         for term in analyse(name):
-            found[term].add(code)
-    return dict(found)
+            by_term[term].add(code)
+    return dict(by_term)
 
 
 def wish(view: View, vector: Floats, heads: Floats) -> Floats:
@@ -167,8 +167,8 @@ def wish(view: View, vector: Floats, heads: Floats) -> Floats:
 def marked(view: View, mark: Mark) -> Floats:
     """Return 1 for rows that have a mark."""
     # Asked whether an enumeration is an array, numpy drops an exit raised by a signal's handler.
-    found: Floats = ((view.column("marks") & int(mark)) != 0).astype(np.float32)
-    return found
+    signal: Floats = ((view.column("marks") & int(mark)) != 0).astype(np.float32)
+    return signal
 
 
 def log_length(view: View) -> Floats:
@@ -176,8 +176,8 @@ def log_length(view: View) -> Floats:
     little. A statement that was stored for itself says what it says.
     """
     length = np.clip(view.column("length"), 1.0, ENOUGH_TERMS)
-    found: Floats = np.log(length / ENOUGH_TERMS).astype(np.float32) * view.column("turn")
-    return found
+    signal: Floats = np.log(length / ENOUGH_TERMS).astype(np.float32) * view.column("turn")
+    return signal
 
 
 # -- where in a talk -------------------------------------------------------------------------------
@@ -201,5 +201,5 @@ def session_mean(view: View, whole: Floats) -> Floats:
     of_row, holds = view.column("session"), view.column("live")
     rows = np.bincount(of_row, holds, view.session_count)
     mean = np.bincount(of_row, whole * holds, view.session_count) / np.maximum(rows, 1.0)
-    found: Floats = mean[of_row].astype(np.float32)
-    return found
+    signal: Floats = mean[of_row].astype(np.float32)
+    return signal

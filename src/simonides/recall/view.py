@@ -74,8 +74,8 @@ class View:
         """Return how sure each row is: inferences that nobody confirmed lose some every day."""
         days = np.maximum(now - self.column("time"), 0) / DAY_MS
         lost = DECAY_A_DAY * days * self.column("fades")
-        found: NDArray[Any] = np.maximum(self.column("confidence") - lost, 0.0)
-        return found
+        confidence: NDArray[Any] = np.maximum(self.column("confidence") - lost, 0.0)
+        return confidence
 
     def _concatenated(self, name: str) -> NDArray[Any]:
         if len(self.parts) == 1:
@@ -95,9 +95,9 @@ class View:
         """Return rows that hold terms, how often each does, and the number of the term."""
         if len(self.parts) == 1:
             return self.parts[0].postings(terms)
-        found = [part.postings(terms) for part in self.parts]
-        rows = [rows + offset for (rows, _, _), offset in zip(found, self.offsets, strict=True)]
-        counts, numbers = ([each[n] for each in found] for n in (1, 2))
+        postings = [part.postings(terms) for part in self.parts]
+        rows = [rows + offset for (rows, _, _), offset in zip(postings, self.offsets, strict=True)]
+        counts, numbers = ([each[n] for each in postings] for n in (1, 2))
         return np.concatenate(rows), np.concatenate(counts), np.concatenate(numbers)
 
     def dots(self, query: Floats) -> Floats:
@@ -108,11 +108,11 @@ class View:
 
     def token_vectors(self, connection: Connection, rows: Ints) -> list[NDArray[np.int8]]:
         """Return the vectors of the tokens of some rows, which rise; see `OwnerIndex`."""
-        starts, found = np.searchsorted(rows, [*self.offsets, self.size]), []
+        starts, vectors = np.searchsorted(rows, [*self.offsets, self.size]), []
         for n, part in enumerate(self.parts):
             own = rows[starts[n] : starts[n + 1]] - self.offsets[n]
-            found += part.token_vectors(connection, self.owners[n], own.tolist())
-        return found
+            vectors += part.token_vectors(connection, self.owners[n], own.tolist())
+        return vectors
 
     def token_ids(self, row: int) -> list[int]:
         """Return the ids of the tokens of a row."""
@@ -125,8 +125,8 @@ class View:
 
     def vectors(self, rows: Sequence[int]) -> NDArray[np.float32]:
         """Return the vectors of some rows, shape (n, dimensions)."""
-        found = [self.locate(row) for row in rows]
-        cells = [part.vectors[at] * part.column("scale")[at] for part, at in found]
+        located = [self.locate(row) for row in rows]
+        cells = [part.vectors[at] * part.column("scale")[at] for part, at in located]
         return np.array(cells, np.float32)
 
     def locate(self, row: int) -> tuple[OwnerIndex, int]:
@@ -168,8 +168,8 @@ class View:
         """Return ``make(self)``, computed once."""
         if make not in self._derived:
             self._derived[make] = make(self)
-        found: T = self._derived[make]
-        return found
+        value: T = self._derived[make]
+        return value
 
 
 def _under(locks: Sequence[AbstractContextManager[object]], work: Callable[[], T]) -> T:
@@ -220,36 +220,36 @@ class OptOut:
 
 def opt_outs_of(connection: Connection, owner: str) -> tuple[OptOut, ...]:
     """Return what an owner does not want to have remembered, or is asked about."""
-    found = []
+    opt_outs = []
     for _, kind, value, _, text in connection.rows(statements.REFUSALS, {"owner": owner}):
         data = json.loads(text)
         topic = topic_of(value, frozenset(data["names"])) if kind == "topic" else None
-        found.append(OptOut(kind, value, topic))
-        found += [OptOut(*each) for each in data["also"]]
+        opt_outs.append(OptOut(kind, value, topic))
+        opt_outs += [OptOut(*each) for each in data["also"]]
     for *_, data in connection.rows(statements.PENDING, {"owner": owner}):
         if meant := json.loads(data).get("hidden"):
-            found.append(OptOut("asked", "", None, frozenset(map(bytes.fromhex, meant))))
-    return tuple(found)
+            opt_outs.append(OptOut("asked", "", None, frozenset(map(bytes.fromhex, meant))))
+    return tuple(opt_outs)
 
 
 def unrefused(connection: Connection, who: Principal, rows: Iterable[MemoryRow]) -> list[MemoryRow]:
     """Return the memories that the user did not refuse; none if the conversation is refused."""
-    found = opt_outs_of(connection, who.owner)
-    if is_refused(who, found):
+    opt_outs = opt_outs_of(connection, who.owner)
+    if is_refused(who, opt_outs):
         return []
     return [
         row
         for row in rows
         if not any(
             row["id"] in each.ids or each.covers(row["key"], row["category"], row["terms"].split())
-            for each in found
+            for each in opt_outs
         )
     ]
 
 
-def is_refused(who: Principal, found: Iterable[OptOut]) -> bool:
+def is_refused(who: Principal, opt_outs: Iterable[OptOut]) -> bool:
     """Whether the conversation of the caller is refused."""
-    return any((each.kind, each.value) == ("session", who.conversation) for each in found)
+    return any((each.kind, each.value) == ("session", who.conversation) for each in opt_outs)
 
 
 def renew_opt_outs(connection: Connection, owner: str, index: OwnerIndex) -> None:
@@ -271,9 +271,9 @@ def view_of_the_past(
     parts: dict[str, OwnerIndex] = {}
     for owner in owners:
         index = OwnerIndex(engine.indexes.dimensions, engine.indexes.embedder)
-        found = past_rows(connection, owner, known_at, valid_at)
+        rows = past_rows(connection, owner, known_at, valid_at)
         # What has expired by now is never returned, also not from the past.
-        index.add(row for row in found if not _ended_by(row["hard_expires_at"], now))
+        index.add(row for row in rows if not _ended_by(row["hard_expires_at"], now))
         if len(index) or not parts:
             parts[owner] = index
     return View(tuple(parts), tuple(parts.values()))

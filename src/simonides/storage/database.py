@@ -22,8 +22,8 @@ class Connection(Protocol):
 
     def one(self, sql: str, params: Params) -> Row | None:
         """Return the first row, if any."""
-        found = self.rows(sql, params)
-        return found[0] if found else None
+        rows = self.rows(sql, params)
+        return rows[0] if rows else None
 
     def run(self, sql: str, params: Params) -> None:
         """Execute one change."""

@@ -19,10 +19,10 @@ from simonides.core.errors import StoreCorrupt
 def migrations() -> dict[str, str]:
     """Return the texts of all migrations by name; numbers rise from 1 without gaps."""
     folder = files("simonides.storage") / "migrations"
-    found = sorted(each.name for each in folder.iterdir() if each.name.endswith(".sql"))
+    names = sorted(each.name for each in folder.iterdir() if each.name.endswith(".sql"))
     return {
         f"migration {number:04}": (folder / name).read_text("utf-8")
-        for number, name in enumerate(found, start=1)
+        for number, name in enumerate(names, start=1)
     }
 
 

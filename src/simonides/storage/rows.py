@@ -87,12 +87,12 @@ def fetched(connection: Connection, named: Iterable[tuple[str, bytes]]) -> dict[
     by_owner: dict[str, list[bytes]] = {}
     for owner, id in named:
         by_owner.setdefault(owner, []).append(id)
-    found = {}
+    records = {}
     for owner, ids in by_owner.items():
         for cells in rows_of_ids(connection, statements.by_ids, ids, owner=owner):
             row = dict(zip(SHOWN, cells, strict=True))
-            found[row["id"]] = record_of(row)
-    return found
+            records[row["id"]] = record_of(row)
+    return records
 
 
 def rows_of_ids(
@@ -104,7 +104,7 @@ def rows_of_ids(
 
 
 def paged(
-    connection: Connection, sql: str, owner: str, after: int | bytes, size: int, place: int = 0
+    connection: Connection, sql: str, owner: str, after: int | bytes, size: int, position: int = 0
 ) -> Iterator[Row]:
     """Yield the rows of an owner that a statement selects page by page.
 
@@ -114,14 +114,14 @@ def paged(
         owner: The owner.
         after: Where the first page begins.
         size: Rows of a page.
-        place: Column that orders the rows.
+        position: Of the column that orders the rows.
     """
     while True:
         rows = connection.rows(sql, {"owner": owner, "after": after, "limit": size})
         yield from rows
         if len(rows) < size:
             return
-        after = rows[-1][place]
+        after = rows[-1][position]
 
 
 def batched(ids: Sequence[bytes]) -> Iterator[dict[str, bytes]]:

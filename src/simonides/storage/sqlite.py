@@ -419,10 +419,10 @@ class Sqlite:
             return
         try:
             stat = self._path.stat()
-            found = stat.st_dev, stat.st_ino
+            inode = stat.st_dev, stat.st_ino
         except OSError:
-            found = None
-        if found != self._inode:
+            inode = None
+        if inode != self._inode:
             problem = "the file was deleted, renamed or replaced while it was open; open it again"
             raise errors.StoreUnavailable(self.location, problem)
 

@@ -38,8 +38,8 @@ def blake(key: bytes, content: bytes) -> bytes:
 
 def secret_of(connection: Connection) -> bytes:
     """Return the store's secret, which keys digests of what was forgotten, and of questions."""
-    [found] = connection.rows(statements.META, {"name": "secret"})
-    return bytes.fromhex(found[1])
+    [row] = connection.rows(statements.META, {"name": "secret"})
+    return bytes.fromhex(row[1])
 
 
 def packed(values: Sequence[Any]) -> bytes:
@@ -51,7 +51,7 @@ def packed(values: Sequence[Any]) -> bytes:
 
 @lru_cache
 def _by_name(table: str) -> list[tuple[str, int]]:
-    return sorted((name, place) for place, name in enumerate(statements.TABLES[table]))
+    return sorted((name, position) for position, name in enumerate(statements.TABLES[table]))
 
 
 def row_digest(key: bytes, table: str, values: Sequence[Any]) -> bytes:
@@ -60,7 +60,11 @@ def row_digest(key: bytes, table: str, values: Sequence[Any]) -> bytes:
     Values enter with the names of their columns and NULLs do not, so a column that a migration adds
     changes no digest.
     """
-    named = [(name, values[place]) for name, place in _by_name(table) if values[place] is not None]
+    named = [
+        (name, values[position])
+        for name, position in _by_name(table)
+        if values[position] is not None
+    ]
     return blake(key, table.encode() + b"\0" + packed([each for pair in named for each in pair]))
 
 
@@ -165,8 +169,8 @@ class Transaction:
         """Stage a new version."""
         self.inserted[row["id"]] = row
         if row["position"] is not None:
-            place = (row[name] or "" for name in ("task", "audience", "purpose"))
-            self._turns[row["session"], row["position"], *place] = row["id"]
+            partition = (row[name] or "" for name in ("task", "audience", "purpose"))
+            self._turns[row["session"], row["position"], *partition] = row["id"]
         return self.note_memory(row, type, reason)
 
     def touch(self, row: MemoryRow, type: EventType, reason: str = "", **cells: Any) -> Event:

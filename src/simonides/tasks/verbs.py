@@ -87,9 +87,9 @@ def begin(
     for outcome in remember(engine, who, drafts):
         outcome.raise_for_refusal()
     with owner_write(engine, who.owner, who.name) as (tx, _):
-        found = _open_id(tx.connection, who)
-        if found is not None:
-            return id_text(found)
+        open_id = _open_id(tx.connection, who)
+        if open_id is not None:
+            return id_text(open_id)
         if state is None:
             raise NotFound(name)  # it has ended meanwhile
         row = {
@@ -188,8 +188,8 @@ def before_model(engine: Engine, who: Principal, id: str) -> str:
     return shown
 
 
-def _note_shown(engine: Engine, who: Principal, id: str, found: Digest) -> None:
-    ids = [id for item in found.items for id in item.ids]
+def _note_shown(engine: Engine, who: Principal, id: str, part: Digest) -> None:
+    ids = [id for item in part.items for id in item.ids]
     _edited(engine, who, id, lambda state: {"shown": tuple(dict.fromkeys((*state.shown, *ids)))})
 
 
@@ -240,10 +240,10 @@ def before_tool(engine: Engine, who: Principal, id: str, name: str, input: objec
     about = f"{text('name', name)} {said[:INPUT_CHARS]}"
     shown = [*state.shown, *(record.id for record in in_prompt)]
     options: dict[str, Any] = {"max_items": PULL_ITEMS, "has_core": False, "receipt": False}
-    found = digest(engine, who, about, shown=shown, **options)
-    if found.items:
-        _note_shown(engine, who, id, found)
-    return found
+    pulled = digest(engine, who, about, shown=shown, **options)
+    if pulled.items:
+        _note_shown(engine, who, id, pulled)
+    return pulled
 
 
 # -- what happens ----------------------------------------------------------------------------------
@@ -326,8 +326,8 @@ def complete(engine: Engine, who: Principal, id: str, learning: str | None = Non
     result: dict[str, Any] = {"category": "tool_result", "importance": "high", "origin": origin}
     drafts = []
     for each in kept.values():
-        said: dict[str, Any] = {"source": each.source, "sensitivity": each.sensitivity}
-        drafts.append(Draft(each.content, **result, **said, tags=(each.origin or "tool",)))
+        labels: dict[str, Any] = {"source": each.source, "sensitivity": each.sensitivity}
+        drafts.append(Draft(each.content, **result, **labels, tags=(each.origin or "tool",)))
     if learning is not None:
         lesson, source = text("learning", learning), Source.TASK_LEARNING
         drafts.append(Draft(lesson, category="task_learning", source=source, origin=origin))

@@ -82,8 +82,8 @@ def prompt_of(
         core: What stands in every prompt, as lines.
         rules: Lengths.
     """
-    found = [item for item in digest.items if item.part != "core"]
-    remembered = assembled(found, {}).splitlines()[1:]
+    items = [item for item in digest.items if item.part != "core"]
+    remembered = assembled(items, {}).splitlines()[1:]
     step, following = state.step or NONE, state.plan[state.done + 1 : state.done + 2]
     parts = [
         ("[TASK_GOAL]", [one_line(state.goal)]),
@@ -91,7 +91,7 @@ def prompt_of(
         ("[NEXT_STEPS]", [one_line(each) for each in following]),
         ("[RECENT_OBSERVATIONS]", _observations(state, texts, rules.observation_chars)),
         ("[CONSTRAINTS]", core),
-        *([(TITLE, remembered)] if found else []),
+        *([(TITLE, remembered)] if items else []),
         ("[SCRATCHPAD]", _notes(state, texts, rules.scratchpad_chars)),
     ]
     return "\n".join(line for title, own in parts for line in (title, *(own or [NONE])))

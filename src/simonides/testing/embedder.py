@@ -28,23 +28,23 @@ class SmallEmbedder:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row of length 1 for each text, shape (n, 128); zeros for one without words."""
-        found = np.zeros((len(texts), self.dimensions), np.float32)
-        for row, text in zip(found, texts, strict=True):
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
+        for row, text in zip(vectors, texts, strict=True):
             for term in analyse(text):
                 row += _direction(term)
             row /= max(float(np.sqrt(row @ row)), 1e-6)
-        return found
+        return vectors
 
     def encode_tokens(self, texts: Sequence[str], most: int = MAX_TOKENS) -> list[Encoded]:
         """Return the vectors of each text, and of its first distinct words."""
-        found = []
+        vectors = []
         for text, whole in zip(texts, self.encode(texts), strict=True):
             terms = {_id(term): term for term in analyse(text)}
             ids = list(terms)[:most]
             rows = np.array([_direction(terms[id]) for id in ids]).reshape(-1, self.dimensions)
             tokens = np.rint(rows * UNIT).astype(np.int8)
-            found.append(Encoded(whole, np.array(ids, np.uint16), tokens))
-        return found
+            vectors.append(Encoded(whole, np.array(ids, np.uint16), tokens))
+        return vectors
 
     def pieces(self, word: str) -> Sequence[int]:
         """Return the ids of the terms of a word."""

@@ -219,8 +219,8 @@ def _response_events(reply: Reply, whole: dict[str, Any]) -> Iterator[dict[str, 
     if reply.call is None:
         [part] = item["content"]
         added = {"type": "response.content_part.added", "part": part | {"text": ""}}
-        told = {"type": "response.output_text.delta", "logprobs": []}
-        texts = [told | {"delta": piece} for piece in _pieces(reply.text)]
+        delta = {"type": "response.output_text.delta", "logprobs": []}
+        texts = [delta | {"delta": piece} for piece in _pieces(reply.text)]
         events += [event | of_part for event in (added, *texts)]
     events.append({"type": "response.output_item.done", "item": item, "output_index": 0})
     events.append({"type": "response.completed", "response": whole})
