@@ -35,6 +35,7 @@ from simonides.core.results import (
     Digest,
     Explanation,
     Hit,
+    HygieneReport,
     Page,
     Recall,
     Receipt,
@@ -272,6 +273,21 @@ class AsyncMaintenance:
         return await self._threads.write(
             self._blocking.gc, dry_run=dry_run, accept_clock=accept_clock
         )
+
+    async def hygiene(self, *, dry_run: bool = False) -> HygieneReport:
+        """Look through the memories: for repeats, contradictions, what has grown old or leaks.
+
+        The worker does it once a day for each user. It deletes nothing: repeats and contradicted
+        statements stay in the history, what is stale counts half, and about what the user stated,
+        pinned or made a rule a person is asked once, in `pending`, whether it is still true.
+
+        Args:
+            dry_run: Only count what would be done.
+
+        Raises:
+            StoreError: If the store could not.
+        """
+        return await self._threads.write(self._blocking.hygiene, dry_run=dry_run)
 
 
 class AsyncReceipts:

@@ -15,6 +15,7 @@ from simonides.core.results import (
     AuditReport,
     Collection,
     Digest,
+    HygieneReport,
     Page,
     Receipt,
     Refusal,
@@ -22,7 +23,7 @@ from simonides.core.results import (
     Waiting,
 )
 from simonides.govern import audit
-from simonides.life import gc
+from simonides.life import gc, hygiene
 from simonides.prompt import receipts
 
 
@@ -195,6 +196,21 @@ class Maintenance(Bound):
             StoreError: If the store could not.
         """
         return self._call(gc.collect, dry_run=dry_run, accept_clock=accept_clock)
+
+    def hygiene(self, *, dry_run: bool = False) -> HygieneReport:
+        """Look through the memories: for repeats, contradictions, what has grown old or leaks.
+
+        The worker does it once a day for each user. It deletes nothing: repeats and contradicted
+        statements stay in the history, what is stale counts half, and about what the user stated,
+        pinned or made a rule a person is asked once, in `pending`, whether it is still true.
+
+        Args:
+            dry_run: Only count what would be done.
+
+        Raises:
+            StoreError: If the store could not.
+        """
+        return self._call(hygiene.look_through, dry_run=dry_run)
 
 
 class Receipts(Bound):

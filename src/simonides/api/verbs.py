@@ -107,6 +107,8 @@ VERBS: tuple[Verb, ...] = (
          "Decide which of two statements holds."),
     Verb("gc", "maintenance", "groups:Maintenance.gc", "writes",
          "Collect expired memories, old versions and decayed inferences."),
+    Verb("hygiene", "maintenance", "groups:Maintenance.hygiene", "writes",
+         "Find repeats, contradictions and what has grown old."),
     Verb("list", "receipts", "groups:Receipts.list", "reads",
          "Print receipts, newest first, without their lines.", options=("limit",)),
     Verb("verify", "receipts", "groups:Receipts.verify", "writes",

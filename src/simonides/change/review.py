@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from simonides.change import privacy
+from simonides.change.correct import confirm
 from simonides.conversations.parts import unread_parts
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
@@ -105,6 +106,8 @@ def _shown(entry: pending.Entry, sides: list[Record]) -> Waiting:
 def approve(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcome:
     """Store what is held, forget what a request may mean, or let the newer of two statements hold.
 
+    What has grown old is confirmed.
+
     Raises:
         NotFound: If nothing waits under this id.
         ScopeDenied: If the caller proposed it.
@@ -113,6 +116,8 @@ def approve(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcom
     entry = _entry(engine, who, id)
     if entry.kind == "contradiction":
         return resolve(engine, who, id, "new", reason)
+    if entry.kind == pending.AGED:
+        return confirm(engine, who, id_text(pending.sides(entry)[0]))
     if entry.kind == "privacy" and ("meant" in entry.data or entry.data["said"] == EVERYTHING):
         privacy.forget_meant(engine, who, entry)
         forgotten = Outcome(kind=OutcomeKind.FORGOTTEN)
@@ -136,6 +141,8 @@ def judge_held(engine: Engine, who: Principal, entry: pending.Entry) -> Commit |
 def reject(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcome:
     """Drop a held statement or a request, or let the older of two contradicting ones hold.
 
+    What has grown old is not true any more: it ends.
+
     Raises:
         NotFound: If nothing waits under this id.
         ScopeDenied: If the caller proposed it.
@@ -143,8 +150,18 @@ def reject(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcome
     entry = _entry(engine, who, id)
     if entry.kind == "contradiction":
         return resolve(engine, who, id, "old", reason)
+    if entry.kind == pending.AGED:
+        return _decided(engine, who, entry, f"rejected {reason}", lambda turn: _over(turn, entry))
     dropped = Outcome(kind=OutcomeKind.DROPPED, reasons=("rejected",))
     return _decided(engine, who, entry, f"rejected {reason}", lambda turn: dropped)
+
+
+def _over(write: OwnerWrite, entry: pending.Entry) -> Outcome:
+    """End what is not true any more."""
+    [root], made = pending.sides(entry), []
+    if (row := standing(write.tx, root)) is not None:
+        made.append(write.tx.end(row, "superseded", EventType.SUPERSEDED, "no_longer_true"))
+    return Outcome(kind=OutcomeKind.SUPERSEDED, events=tuple(made))
 
 
 def resolve(
@@ -171,6 +188,9 @@ def resolve(
 
     def settled(write: OwnerWrite) -> Outcome:
         tx, rows = write.tx, [pending.clear_review_mark(write.tx, root) for root in kept]
+        if keep == "both":  # a person has looked at them
+            for kept_row in filter(None, rows):
+                tx.touch(kept_row, EventType.CONFIRMED, "kept_both", verified_at=tx.now)
         by = rows[0]["id"] if len(rows) == 1 and rows[0] is not None else None
         events = []
         for root in {new, old} - set(kept):

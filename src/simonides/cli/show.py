@@ -162,7 +162,7 @@ def _lines(result: Any) -> Iterable[str]:
             yield _item(result)
         case results.AddReport():
             yield from _report(result)
-        case results.Collection():
+        case results.Collection() | results.HygieneReport():
             yield from _fields(result.to_dict())
         case {"prompt": prompt}:
             yield str(prompt)
@@ -232,7 +232,9 @@ def _item(item: Item) -> str:
             return f"{_visible(item.name)}  {item.turns} turns  {state}  [{last}]"
         case results.Waiting():
             told = [_visible(item.said)] if item.said else [_record(side) for side in item.sides]
-            return "\n    ".join((f"{item.id[-8:]}  {item.kind}  [{item.at:%Y-%m-%d}]", *told))
+            asked = "  still true?" if item.kind == "aged" else ""
+            head = f"{item.id[-8:]}  {item.kind}  [{item.at:%Y-%m-%d}]{asked}"
+            return "\n    ".join((head, *told))
         case results.Refusal():
             return f"{item.id[-8:]}  {item.kind}  {_visible(item.value)}  [{item.at:%Y-%m-%d}]"
 

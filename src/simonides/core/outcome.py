@@ -23,6 +23,8 @@ class EventType(StrEnum):
     CORRECTED = "corrected"
     ADJUSTED = "adjusted"
     EVICTED = "evicted"
+    MERGED = "merged"
+    STALE_MARKED = "stale_marked"
     BLOCKED = "blocked"
     DROPPED = "dropped"
     FLAGGED = "flagged"

@@ -506,18 +506,24 @@ class Record(Value, Fields):  # type: ignore[misc]  # frozen by its configuratio
         days = max(now - self.created_at, timedelta()) / timedelta(days=1)
         return max(self.confidence - DECAY_A_DAY * days, 0.0)
 
-    def staleness_at(self, now: datetime) -> float:
+    def staleness_at(self, now: datetime, *, is_contradicted: bool | None = None) -> float:
         """Return how stale it is, 0 to 1: .4 age + .3 lack of reads + .3 contradiction.
 
         Its age counts from when it was last said or confirmed, against its lifetime, or else a
         year; a timeless memory has none. One read in 30 days is expected, as `get` and `list` know
         them.
+
+        Args:
+            now: The moment.
+            is_contradicted: Whether a contradiction of it waits; None takes its status.
         """
+        if is_contradicted is None:
+            is_contradicted = self.status is Status.REVIEW
         ends, seen = self.hard_expires_at, self.last_accessed_at
         span = timedelta(days=365) if ends is None else ends - self.created_at
         age = 0.0 if self.timeless else min(max((now - self.updated_at) / span, 0.0), 1.0)
         is_unread = seen is None or now - seen > timedelta(days=30)
-        return round(0.4 * age + 0.3 * is_unread + 0.3 * (self.status is Status.REVIEW), 2)
+        return round(0.4 * age + 0.3 * is_unread + 0.3 * is_contradicted, 2)
 
     def as_of(self, now: datetime) -> "Record":
         """Return the stored record with the confidence that it has at a moment, to hundredths."""

@@ -14,10 +14,11 @@ from simonides.change.forget import delete_version, leave_no_trace
 from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.outcome import EventType
-from simonides.core.policy import Policy, Rank
-from simonides.core.record import DECAY_A_DAY, DOUBTFUL_BELOW, Source, Status
+from simonides.core.policy import Policy
+from simonides.core.record import DECAY_A_DAY, DOUBTFUL_BELOW, Status
 from simonides.core.results import Collection
-from simonides.core.scope import Principal, scope_of
+from simonides.core.scope import Principal
+from simonides.life.ageing import is_spared, very_stale
 from simonides.recall.lookup import versions
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow
@@ -41,7 +42,9 @@ SLICE = 64
 ACCEPTED = "accepted"
 """Argument of the job that collects although the clock may be wrong."""
 
-_STATED = frozenset({Source.USER_STATED, Source.USER_CORRECTION, Source.IN_SESSION_CORRECTION})
+
+Take = Callable[[OwnerWrite, MemoryRow], bool]
+"""Takes a row, unless it has changed since it was found; returns whether it was taken."""
 
 
 class _Step(NamedTuple):
@@ -51,14 +54,14 @@ class _Step(NamedTuple):
         name: Where it is counted.
         sql: Selects it.
         params: Of the statement.
-        does: Takes a row, unless it has changed since; returns whether it was taken.
+        does: Takes a row.
         spares: Whether what the user stated or pinned, and what stands in prompts, is left alone.
     """
 
     name: str
     sql: str
     params: Mapping[str, Any]
-    does: Callable[[OwnerWrite, MemoryRow], bool]
+    does: Take
     spares: bool = False
 
 
@@ -74,36 +77,42 @@ def collect(
         accept_clock: Whether a time long after the last event is taken for right.
     """
     engine.journal.flush()
-    now, job = engine.clock.now_ms(), {"owner": who.owner, "job": f"{GC} {ACCEPTED}"}
-    with engine.db.read(who.owner) as connection:
-        state = connection.one(statements.STATE, {"owner": who.owner})
-        waits = connection.one(statements.DUE_AT, job)
-    if state is None:
+    now = engine.clock.now_ms()
+    if (quiet := quiet_ms(engine, who.owner)) is None:
         return Collection(dry_run=dry_run)
-    if now - state[1] > QUIET_MS and not accept_clock:
-        at = waits[0] if waits else now + DAY_MS
-        if not waits and not dry_run:
-            _set_due(engine, at, **job)
-        return Collection(dry_run=dry_run, waits_until=to_datetime(at))
+    if quiet > QUIET_MS and not accept_clock:
+        return _waits(engine, who.owner, now + DAY_MS, dry_run=dry_run)
     policy, counts = engine.policies.for_org(who.home.org, who.agent), Counter[str]()
+    stale = very_stale(engine, who.owner, policy)
+    counts["evicted"] = len(stale) if dry_run else _take(engine, who, _gone_stale, stale)
     for step in _steps(now):
         for ids in _slices(engine, who.owner, step, policy):
-            counts[step.name] += len(ids) if dry_run else _take(engine, who, step, ids)
+            counts[step.name] += len(ids) if dry_run else _take(engine, who, step.does, ids)
     if not dry_run:
         _forget_old(engine, who.owner, now)
         engine.db.checkpoint()
     return Collection.model_validate({"dry_run": dry_run, **counts})
 
 
-def run(engine: Engine, owner: str, argument: str) -> None:
-    """Collect an owner's memories, and again a day later; the worker calls it."""
-    who = Principal(scope_of(owner, None), actor="collection")
-    collect(engine, who, accept_clock=argument == ACCEPTED)
-    if argument != ACCEPTED:
-        _set_due(engine, engine.clock.now_ms() + DAY_MS, owner, GC)
+def quiet_ms(engine: Engine, owner: str) -> int | None:
+    """Return how long nothing has happened to an owner's memories; None if there are none."""
+    with engine.db.read(owner) as connection:
+        state = connection.one(statements.STATE, {"owner": owner})
+    return None if state is None else engine.clock.now_ms() - state[1]
 
 
-def _set_due(engine: Engine, at: int, owner: str, job: str) -> None:
+def _waits(engine: Engine, owner: str, at: int, *, dry_run: bool) -> Collection:
+    """Let a collection wait for a day, as the clock may be wrong."""
+    job = {"owner": owner, "job": f"{GC} {ACCEPTED}"}
+    with engine.db.read(owner) as connection:
+        waits = connection.one(statements.DUE_AT, job)
+    if waits is None and not dry_run:
+        set_due(engine, at, **job)
+    return Collection(dry_run=dry_run, waits_until=to_datetime(waits[0] if waits else at))
+
+
+def set_due(engine: Engine, at: int, owner: str, job: str) -> None:
+    """Let the worker do a job of an owner at a time, in milliseconds."""
     with engine.db.write(owner) as connection:
         connection.run(statements.SET_DUE, {"owner": owner, "at": at, "job": job})
 
@@ -128,7 +137,7 @@ def _slices(engine: Engine, owner: str, step: _Step, policy: Policy) -> Iterator
         params = {**step.params, "owner": owner, "after": after, "limit": SLICE}
         with engine.db.read(owner) as connection:
             rows = connection.rows(step.sql, params)
-        taken = [row[0] for row in rows if not step.spares or not _is_spared(row, policy)]
+        taken = [row[0] for row in rows if not step.spares or not is_spared(policy, *row[1:])]
         if taken:
             yield taken
         if len(rows) < SLICE:
@@ -136,16 +145,13 @@ def _slices(engine: Engine, owner: str, step: _Step, policy: Policy) -> Iterator
         after = rows[-1][0]
 
 
-def _is_spared(row: tuple[Any, ...], policy: Policy) -> bool:
-    """Whether the user stated a row or pinned it, or it stands in every prompt."""
-    _, source, category, pinned = row
-    return bool(pinned) or source in _STATED or policy.rank(category) is not Rank.NONE
-
-
-def _take(engine: Engine, who: Principal, step: _Step, ids: list[bytes]) -> int:
-    with owner_write(engine, who.owner, who.name) as write:
-        rows = map(write.tx.memory, ids)  # one that was forgotten since is None
-        return sum(step.does(write, row) for row in rows if row is not None)
+def _take(engine: Engine, who: Principal, does: Take, ids: list[bytes]) -> int:
+    taken = 0
+    for first in range(0, len(ids), SLICE):
+        with owner_write(engine, who.owner, who.name) as write:
+            rows = map(write.tx.memory, ids[first : first + SLICE])
+            taken += sum(does(write, row) for row in rows if row is not None)  # None is forgotten
+    return taken
 
 
 def _expired(write: OwnerWrite, row: MemoryRow) -> bool:
@@ -155,6 +161,13 @@ def _expired(write: OwnerWrite, row: MemoryRow) -> bool:
     for each in versions(write.tx.connection, write.tx.owner, row["root"]):
         delete_version(write.tx, each["id"], "expired", EventType.COLLECTED)
     leave_no_trace(write.tx, row["root"])
+    return True
+
+
+def _gone_stale(write: OwnerWrite, row: MemoryRow) -> bool:
+    if row["known_to"] is not None or row["status"] != Status.STALE:
+        return False
+    write.tx.end(row, "evicted", EventType.EVICTED, "stale")
     return True
 
 

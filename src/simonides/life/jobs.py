@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simonides.change.review import drop_late, look_again
-from simonides.core.clock import FOREVER, MINUTE_MS
+from simonides.core.clock import DAY_MS, FOREVER, MINUTE_MS
 from simonides.core.engine import Engine
 from simonides.core.outcome import EventType
-from simonides.life import gc
+from simonides.core.scope import Principal, scope_of
+from simonides.life import gc, hygiene
 from simonides.models.embedder import EmbedderFailed, embed
 from simonides.sessions.end import end_idle, read_idle
 from simonides.storage import statements
@@ -35,7 +36,7 @@ JOBS: Mapping[str, Job] = {
     "end": end_idle,
     "read": read_idle,
     pending.EXPIRE: lambda engine, owner, _: drop_late(engine, owner, "expiry"),
-    GC: gc.run,
+    GC: lambda engine, owner, argument: _daily(engine, owner, argument),
     "embed": lambda engine, owner, _: embed_owner(engine, owner),
     "look": lambda engine, _, held: look_again(engine, *held),
 }
@@ -136,6 +137,18 @@ def attempt(name: str, work: Callable[[], object]) -> bool:
         _log.warning("%s failed: %s at %s", name, type(error).__name__, where)
         return False
     return True
+
+
+# -- once a day ------------------------------------------------------------------------------------
+
+
+def _daily(engine: Engine, owner: str, argument: str) -> None:
+    """Collect an owner's memories, look through the rest, and again a day later."""
+    who, accepted = Principal(scope_of(owner, None), actor="collection"), argument == gc.ACCEPTED
+    if gc.collect(engine, who, accept_clock=accepted).waits_until is None:
+        hygiene.look_through(engine, who)
+    if not accepted:
+        gc.set_due(engine, engine.clock.now_ms() + DAY_MS, owner, GC)
 
 
 # -- vectors of another embedder -------------------------------------------------------------------

@@ -35,8 +35,8 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from simonides.core.clock import DAY_MS
-from simonides.core.policy import Action, ProposalLimits
-from simonides.core.record import SUMMARY, Kind, Sensitivity, Trust
+from simonides.core.policy import Action, Hygiene, ProposalLimits
+from simonides.core.record import SUMMARY, TURN, Kind, Record, Sensitivity, Trust
 from simonides.hygiene.injection import INSTRUCTION, find_injection
 from simonides.hygiene.personal import find_personal
 from simonides.hygiene.rules import Finding
@@ -125,6 +125,23 @@ def judge(
     if inferred and candidate.confidence < policy.gates.confidence_floor:
         return Drop(candidate, ("below_confidence_floor",), blocked=False)
     return Commit(candidate, reasons)
+
+
+def findings_in(record: Record, hygiene: Hygiene) -> tuple[str, ...]:
+    """Return why a stored memory would not be stored so: secrets, and personal data.
+
+    Of a turn only what would be masked in it counts.
+    """
+    texts = [text for text in (record.content, record.quote, record.key, *record.tags) if text]
+    reasons: tuple[str, ...] = ()
+    if hygiene.secrets is Action.BLOCK:
+        reasons = _reasons("secret", _found(find_secrets, texts))
+    if hygiene.personal is not Action.ALLOW:
+        is_turn = record.category in (TURN, SUMMARY)
+        personal = _found(find_personal, texts)
+        severe = [each for each in personal if each.severe or not is_turn]
+        reasons += _reasons("personal", severe)
+    return reasons
 
 
 def judge_approved(candidate: Candidate) -> Commit | Drop:

@@ -1,4 +1,5 @@
-"""What waits for a person, as rows: contradictions, held statements, requests not understood.
+"""What waits for a person, as rows: contradictions, held statements, requests not understood,
+memories that have grown old.
 
 An entry of a contradiction holds ids, never text. The text of a held statement and of a request
 lies here alone, so what is forgotten is looked for here, too.
@@ -25,6 +26,9 @@ _log = logging.getLogger("simonides.write")
 EXPIRE = "expire"
 """The job that ends what nobody has decided in time."""
 
+AGED = "aged"
+"""The kind of a question whether a memory that has grown old is still true."""
+
 UNDO = "undo"
 """The kind of a copy of what was forgotten in words and can still be taken back."""
 
@@ -34,7 +38,7 @@ class Entry(NamedTuple):
 
     Attributes:
         id: Its id.
-        kind: ``contradiction``, ``held``, ``privacy`` or ``undo``.
+        kind: ``contradiction``, ``held``, ``privacy``, ``aged`` or ``undo``.
         at: When it began to wait, in milliseconds.
         expires: When it ends without a decision, or None.
         session: The name of the conversation whose user may support it, or None.
@@ -42,7 +46,7 @@ class Entry(NamedTuple):
     """
 
     id: bytes
-    kind: Literal["contradiction", "held", "privacy", "undo"]
+    kind: Literal["contradiction", "held", "privacy", "aged", "undo"]
     at: int
     expires: int | None
     session: str | None
@@ -90,7 +94,10 @@ def expire_job(id: bytes) -> str:
 
 
 def drop_expired(tx: Transaction) -> list[str]:
-    """End what nobody has decided in time: contradicting statements both stay; return the ids."""
+    """End what nobody has decided in time, and return the ids.
+
+    Contradicting statements both stay. What has grown old stays marked, so it is asked once.
+    """
     late = [entry for entry in entries(tx.connection, tx.owner) if entry.is_over(tx.now)]
     for entry in late:
         if entry.kind == UNDO:
@@ -98,13 +105,16 @@ def drop_expired(tx: Transaction) -> list[str]:
             continue
         _log.warning("a %s expired without a decision: %s", entry.kind, id_text(entry.id))
         tx.remove("pending", entry.id, EventType.EXPIRED, "no_decision")
-        for root in sides(entry):
+        for root in sides(entry) if entry.kind != AGED else ():
             clear_review_mark(tx, root)
     return [id_text(entry.id) for entry in late]
 
 
 def sides(entry: Entry) -> tuple[bytes, ...]:
-    """Return the roots of the statements that contradict each other, the newer first."""
+    """Return the roots of the statements that contradict each other, the newer first.
+
+    What has grown old is one side alone.
+    """
     return tuple(id_bytes(entry.data[name]) for name in ("new", "old") if name in entry.data)
 
 
@@ -115,6 +125,18 @@ def settle(tx: Transaction, root: bytes) -> None:
             tx.remove("pending", entry.id, EventType.REVIEWED, "side_gone")
             for other in set(sides(entry)) - {root}:
                 clear_review_mark(tx, other)
+
+
+def standing_again(tx: Transaction, row: MemoryRow) -> Status:
+    """End the question whether a memory is still true, as it is; return its status now."""
+    if row["status"] == Status.ACTIVE:
+        return Status.ACTIVE
+    waiting = [each for each in entries(tx.connection, tx.owner) if row["root"] in sides(each)]
+    for entry in waiting:
+        if entry.kind == AGED:
+            tx.remove("pending", entry.id, EventType.REVIEWED, "confirmed")
+    contradicted = any(each.kind != AGED for each in waiting)
+    return Status.REVIEW if contradicted else Status.ACTIVE
 
 
 def clear_review_mark(tx: Transaction, root: bytes) -> MemoryRow | None:
@@ -130,8 +152,9 @@ def clear_review_mark(tx: Transaction, root: bytes) -> MemoryRow | None:
 
 def mark(tx: Transaction, row: MemoryRow, status: Status) -> Event:
     """Give a memory another status; it is not said again by that."""
+    type = EventType.STALE_MARKED if status is Status.STALE else EventType.FLAGGED
     cells = {"status": status.value, "updated_at": row["updated_at"]}
-    return tx.touch(row, EventType.FLAGGED, f"status:{status.value}", **cells)
+    return tx.touch(row, type, f"status:{status.value}", **cells)
 
 
 def forget_waiting(tx: Transaction, says: Callable[[str], bool]) -> int:

@@ -16,6 +16,7 @@ from simonides.recall.index import OwnerIndex, quantise
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memories
 from simonides.storage.transaction import Transaction
+from simonides.write import pending
 from simonides.write.candidate import Candidate
 from simonides.write.owner_write import OwnerWrite
 
@@ -158,7 +159,8 @@ def renew(
         soft = _later(tx.now, rules.soft_ttl_days)
     if hard is not None:
         hard = tx.now + ttl if ttl is not None else _later(tx.now, rules.hard_ttl_days)
-    event = tx.touch(row, type, soft_expires_at=soft, hard_expires_at=hard, **cells)
+    cells |= {"soft_expires_at": soft, "hard_expires_at": hard}
+    event = tx.touch(row, type, status=pending.standing_again(tx, row).value, **cells)
     index_row(write.index, tx.known(row["id"]))
     return tx.known(row["id"]), event
 
