@@ -162,11 +162,11 @@ def test_no_more_than_a_hundred_questions_wait_and_nothing_goes_unasked(store, a
 def test_repeats_that_a_gate_let_through_are_merged(store, ana, monkeypatch):
     with monkeypatch.context() as patch:  # as another embedder or policy might
         patch.setattr("simonides.write.gates.say_the_same", lambda *_: False)
-        ana.remember(Draft("I like green tea in the early morning", source="tool_verified"))
-        ana.remember("I really like green tea in the early morning!")
+        ana.remember(Draft("Because of work I moved to Berlin in 2020", source="tool_verified"))
+        ana.remember("I moved to Berlin in 2020 because of work")
     assert counts(ana.maintenance.hygiene(dry_run=True)) == {"duplicates_found": 1}
     assert counts(ana.maintenance.hygiene()) == {"duplicates_found": 1}
-    assert texts(ana) == {"I really like green tea in the early morning!"}
+    assert texts(ana) == {"I moved to Berlin in 2020 because of work"}
     [event] = ana.audit.list(type="merged")
     assert event.reason == "repeat"
     assert ana.audit.verify()
