@@ -28,9 +28,9 @@ _ASKS = re.compile(
 def propose(own: str, policy: Policy) -> dict[str, Any]:
     """Propose what a user's own words state under keys that may be proposed, as many as may be."""
     slots = [slot for clause in clauses_of(own) for slot in slots_of(clause)]
-    found = [(folded(slot.key), slot.value) for slot in slots]
-    found += [("declared_tier", tier["about"].casefold()) for tier in _TIER.finditer(own)]
-    known = {key: value for key, value in found if policy.proposals.category_of(key)}
+    pairs = [(folded(slot.key), slot.value) for slot in slots]
+    pairs += [("declared_tier", tier["about"].casefold()) for tier in _TIER.finditer(own)]
+    known = {key: value for key, value in pairs if policy.proposals.category_of(key)}
     most = min(policy.proposals.max_items, policy.agent.capture_items)
     return {"items": [{"key": key, "value": value} for key, value in known.items()][:most]}
 

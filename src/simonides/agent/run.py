@@ -97,8 +97,8 @@ def run(
     if not isinstance(context, str | None):
         json_text("context", context)
         context = json.dumps(context, ensure_ascii=False)
-    for field, given in (("message", message), ("request", request), ("context", context)):
-        text(field, "" if given is None else given)
+    for field, value in (("message", message), ("request", request), ("context", context)):
+        text(field, "" if value is None else value)
     current = _Run(engine, who, models, checks)
     try:
         if message is not None:
@@ -136,8 +136,8 @@ class _Run:
         self.begin("capture")
         own = " ".join(part.text for part in fragments_of(message) if part.is_own)
         limits, most = self.policy.proposals, self.policy.agent.capture_items
-        told = {"message": message, "keys": sorted(limits.keys), "scopes": limits.scopes}
-        raw = self.ask(CAPTURE, partial(rules.propose, own, self.policy), **told, most=most)
+        inputs = {"message": message, "keys": sorted(limits.keys), "scopes": limits.scopes}
+        raw = self.ask(CAPTURE, partial(rules.propose, own, self.policy), **inputs, most=most)
         proposals = contract.proposals_of(raw, self.policy)
         must(len(proposals) <= most, "max_capture_items")
         notes = [f"confidence_clamped:{each.key}" for each in proposals if each.is_clamped]
@@ -151,8 +151,8 @@ class _Run:
         )
         self.done |= {"notes": tuple(notes), "blocked": blocked}
         traced = {"candidates": len(proposals), "written": written, "refreshed": refreshed}
-        told = {"message": message, "written_keys": written, "refreshed_keys": refreshed}
-        self.end(traced, told, blocked=blocked)
+        entry = {"message": message, "written_keys": written, "refreshed_keys": refreshed}
+        self.end(traced, entry, blocked=blocked)
 
     def stored(self, proposal: contract.AgentProposal, own: str) -> str:
         """Store a proposal; return ``written``, ``refreshed``, or why not.
@@ -198,16 +198,16 @@ class _Run:
         options: dict[str, Any] = {
             "limit": intent.top_k, "scopes": paths, "filter": shown, "preference_bias": biased,
         }  # fmt: skip
-        found = recall(self.engine, self.who, intent.query, **options) if paths else ()
-        hits = {hit.key or hit.id: hit for hit in found}
+        recalled = recall(self.engine, self.who, intent.query, **options) if paths else ()
+        hits = {hit.key or hit.id: hit for hit in recalled}
         keys = self.so_far["retrieved_keys"] = tuple(hits)
         traced = {
             "query": intent.query,
             "requested_scopes": intent.scopes,
             "memory_hits": len(hits),
         }
-        told = {"message": request, "intent": intent.model_dump(), "resolved_scopes": scopes}
-        self.end(traced, told | {"retrieved_keys": keys}, include_preference_keys=biased)
+        entry = {"message": request, "intent": intent.model_dump(), "resolved_scopes": scopes}
+        self.end(traced, entry | {"retrieved_keys": keys}, include_preference_keys=biased)
         return hits
 
     def apply(self, request: str, context: str, hits: Mapping[str, Hit]) -> None:
@@ -219,8 +219,8 @@ class _Run:
         held = [r for r in core_records(self.engine, self.who) if is_hard(r, self.policy)]
         must_hold = [r.content[:LINE_CHARS] for r in held if r.sensitivity in allowed]
         by_rules = partial(rules.draft, request, context, list(hits.values()), self.checks, most)
-        told = {"request": request, "context": context, "memories": shown, "must_hold": must_hold}
-        raw = self.ask(APPLY, by_rules, **told)
+        inputs = {"request": request, "context": context, "memories": shown, "must_hold": must_hold}
+        raw = self.ask(APPLY, by_rules, **inputs)
         answer, declared = contract.answer_of(raw, most)
         used = tuple(key for key in declared if key in hits)
         self.done["used_memory_keys"] = used
@@ -230,8 +230,8 @@ class _Run:
         seen = {contract.shows(key, hits[key].content, answer, self.checks) for key in used}
         must(True in seen or False not in seen, "invalid_answer:memory_declared_but_not_applied")
         self.done |= {"answer": answer, "outcome": "memory_applied" if used else "context_only"}
-        said = {"answer": answer[:HISTORY_CHARS]}
-        self.end({"applied_memory_count": len(used)}, said, used_memory_keys=used)
+        entry = {"answer": answer[:HISTORY_CHARS]}
+        self.end({"applied_memory_count": len(used)}, entry, used_memory_keys=used)
 
     def ask(self, instructions: str, by_rules: Callable[[], Any], **material: Any) -> Any:
         """Return the JSON that the model answers, or without a model that of the rules."""
@@ -242,12 +242,12 @@ class _Run:
         seconds = (self.until - self.engine.clock.now_ms()) / 1_000
         prompt = json.dumps(material, ensure_ascii=False)
         try:
-            said = self.models.ask(instructions, prompt, seconds=seconds).output
+            answer = self.models.ask(instructions, prompt, seconds=seconds).output
         except ModelFailed as error:
             raise Stop(_REASONS.get(error.reason, "llm_empty")) from error
-        self.so_far[raw] = said
+        self.so_far[raw] = answer
         try:
-            value = json.loads(unfenced(said), parse_constant=str)
+            value = json.loads(unfenced(answer), parse_constant=str)
             json_text("answer", value)
             self.so_far[raw] = value
         except (ValueError, RecursionError) as error:
@@ -260,21 +260,21 @@ class _Run:
         must(self.engine.clock.now_ms() < self.until, "max_seconds")
 
     def end(
-        self, traced: Mapping[str, Any], told: Mapping[str, Any], action: str = "", **both: Any
+        self, traced: Mapping[str, Any], entry: Mapping[str, Any], action: str = "", **both: Any
     ) -> None:
         """Report a phase in the trace and in the history."""
         phase, step = _TRACED.get(self.phase, self.phase), len(self.done["trace"]) + 1
         named = {"step": step, "session": self.who.session, "action": action or phase}
         self.done["trace"] += ({"step": step, "phase": phase, "ok": not action, **traced, **both},)
-        self.done["history"] += ({**named, **told, **both},)
+        self.done["history"] += ({**named, **entry, **both},)
 
     def report(self, **fields: Any) -> AgentRun:
         """Return the report."""
         now = self.engine.clock.now_ms()
         options: dict[str, Any] = {"filter": {"key": {"$exists": True}}, "limit": MAX_LISTED}
         scopes = list(self.paths.values())
-        found = list_memories(self.engine, self.who, scopes=scopes, **options) if scopes else ()
-        newest = sorted(found, key=lambda record: (record.updated_at, record.id), reverse=True)
+        records = list_memories(self.engine, self.who, scopes=scopes, **options) if scopes else ()
+        newest = sorted(records, key=lambda record: (record.updated_at, record.id), reverse=True)
         return AgentRun(
             run_id=str(UUID(bytes=self.engine.ids.new(now))),
             made_by="rules" if self.models is None else self.models.name,

@@ -45,11 +45,11 @@ def _covered(error: BaseException, outside: BaseException | None) -> BaseExcepti
         error: The error.
         outside: What the caller was handling before; it is not of this call.
     """
-    found: BaseException | None = error
-    while found is not None and found is not outside:
-        if not isinstance(found, (Exception, GeneratorExit)):
-            return None if found is error else found
-        found = found.__context__
+    current: BaseException | None = error
+    while current is not None and current is not outside:
+        if not isinstance(current, (Exception, GeneratorExit)):
+            return None if current is error else current
+        current = current.__context__
     return None
 
 

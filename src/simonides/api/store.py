@@ -173,8 +173,8 @@ class Store:
         return Agent(engine, memory._who, models=models, checks=checks or {})
 
     def _all_models(self) -> list[LanguageModels]:
-        found = (self._engine.models, *self._agents.values())
-        return [models for models in found if models is not None]
+        possible = (self._engine.models, *self._agents.values())
+        return [models for models in possible if models is not None]
 
     def flush(self) -> None:
         """Do what waits: counts of reads, what the model has to read, sessions that are to end.
@@ -271,20 +271,20 @@ def open(
         StoreError: If the store cannot be opened, or ``verify`` finds a change.
     """
     settings = _settings(settings, mode, key, audit_key)
-    found = _embedder(embedder, settings)
+    embedder = _embedder(embedder, settings)
     _check_parts(reranker, tokens, clock)
     secret = _audit_secret(settings)
     time = clock or SystemClock()
     models = _models(model, settings, time)
     policies = Policies(settings.policy, time)
     db = _database(target, settings, create=create)
-    dimensions, name = (1, None) if found is None else (found.dimensions, found.model_id)
+    dimensions, name = (1, None) if embedder is None else (embedder.dimensions, embedder.model_id)
     engine = Engine(
         db=db,
         indexes=IndexCache(dimensions, name, settings.index_budget_mb << 20),
         policies=policies,
-        embedder=found,
-        asked=None if found is None else lru_cache(QUESTIONS)(partial(embed_question, found)),
+        embedder=embedder,
+        asked=None if embedder is None else lru_cache(QUESTIONS)(partial(embed_question, embedder)),
         reranker=reranker,
         tokens=tokens,
         models=models,
@@ -339,8 +339,8 @@ def _settings(
         settings = Settings()
     elif not isinstance(settings, Settings):
         raise ConfigurationError(f"settings must be a Settings, not {type(settings).__name__}")
-    given = {"mode": mode, "key": key, "audit_key": audit_key}
-    changes = {name: value for name, value in given.items() if value is not None}
+    values = {"mode": mode, "key": key, "audit_key": audit_key}
+    changes = {name: value for name, value in values.items() if value is not None}
     return Settings(**{**settings.model_dump(), **changes})
 
 

@@ -128,8 +128,8 @@ class Tools(Bound):
         kept = self._receipts
         match _given(tool, arguments):
             case _Search(query=query, limit=limit):
-                found = self._call(digest, query, max_items=limit, has_core=False, receipt=kept)
-                return ToolReply(text=found.text if found else "Nothing is remembered about this.")
+                shown = self._call(digest, query, max_items=limit, has_core=False, receipt=kept)
+                return ToolReply(text=shown.text if shown else "Nothing is remembered about this.")
             case _Remember(content=content, key=key):
                 draft = Draft(content, key=key or None, source=Source.AGENT_INFERRED)
                 return _reply_of(self._call(remember_one, draft))
@@ -180,10 +180,10 @@ def _given(tool: type[_Call], arguments: Mapping[str, Any] | str) -> _Call:
     try:
         return tool.model_validate(given)
     except ValidationError as error:
-        found = invalid(error, list(tool.model_fields))
+        fault = invalid(error, list(tool.model_fields))
         takes = "; ".join(f"{name}: {f.description}" for name, f in tool.model_fields.items())
-        problem = str(found).split(": ", 1)[1]
-        raise InvalidInput(found.field, f"{problem}. It takes {takes or 'nothing'}") from error
+        problem = str(fault).split(": ", 1)[1]
+        raise InvalidInput(fault.field, f"{problem}. It takes {takes or 'nothing'}") from error
 
 
 def _reply_of(outcome: Outcome) -> ToolReply:

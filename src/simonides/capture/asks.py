@@ -73,6 +73,6 @@ class _Model(NamedTuple):
 def _model() -> _Model:
     with (files("simonides.capture") / "asks.npz").open("rb") as stream:
         data = np.load(stream, allow_pickle=False)
-        places = {name: place for place, name in enumerate(data["features"].tolist())}
+        places = {name: number for number, name in enumerate(data["features"].tolist())}
         weights = data["weights"].astype(np.float32)
         return _Model(str(data["model"]), places, weights, data["of_vector"], float(data["floor"]))

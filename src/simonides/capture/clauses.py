@@ -51,28 +51,28 @@ def sentences(text: str) -> list[str]:
         for pattern in (_END, _EMOJI_END)
         for _, end in islice(spans(pattern, hidden, group=1), MAX_SENTENCES)
     )
-    found, start = [], 0
+    pieces, start = [], 0
     for end in ends[:MAX_SENTENCES]:
         goes_on = _is_wrapped if "\n" in text[max(start, end - 4) : end] else _goes_on
         if not goes_on(text, start, end):
-            found.append(text[start:end])
+            pieces.append(text[start:end])
             start = end
-    plain = (_BULLET.sub("", each.strip()) for each in (*found, text[start:]))
+    plain = (_BULLET.sub("", each.strip()) for each in (*pieces, text[start:]))
     return [each for each in plain if any(map(str.isalnum, each))]
 
 
 def without_quotations(text: str) -> str:
     """Return a text with “…” for each quotation that says something itself."""
-    return _QUOTE.sub(lambda found: "“…”" if _says(found[0]) else found[0], text)
+    return _QUOTE.sub(lambda match: "“…”" if _says(match[0]) else match[0], text)
 
 
-def _masked(found: re.Match[str]) -> str:
+def _masked(match: re.Match[str]) -> str:
     """Return a quotation without the ends of sentences in it, of the same length."""
-    if not _says(found[0]):
-        return found[0]
-    end = found[0][-2:]
+    if not _says(match[0]):
+        return match[0]
+    end = match[0][-2:]
     end = f"x{end[1]}" if _HAN_END.match(end) else end  # what stands around it may go on
-    return found[0][0] + "x" * (len(found[0]) - 3) + end
+    return match[0][0] + "x" * (len(match[0]) - 3) + end
 
 
 def _says(quotation: str) -> bool:

@@ -132,8 +132,8 @@ class _Reader:
 
     def _wish(self, *, goes_on: bool, is_ordered: bool) -> Understood:
         for kind in _PRIVACY:
-            if found := self.language.find(kind, self.body, self.words):
-                return self._about(kind, found)
+            if match := self.language.find(kind, self.body, self.words):
+                return self._about(kind, match)
         orders = not goes_on or self._is("order", self.text)
         lasts = is_ordered and self._has("continues", self.body)
         lasts = lasts and not self._is("in_view", self.body)
@@ -142,8 +142,8 @@ class _Reader:
             return Understood(Request.UNCLEAR, self.clause)
         return rule or NOTHING
 
-    def _about(self, kind: Request, found: re.Match[str]) -> Understood:
-        start, end = found.span("about") if "about" in found.re.groupindex else (0, 0)
+    def _about(self, kind: Request, match: re.Match[str]) -> Understood:
+        start, end = match.span("about") if "about" in match.re.groupindex else (0, 0)
         offset = len(self.text) - len(self.body)
         about = self.clause[offset + start : offset + end].strip()
         if kind is Request.REMEMBER:
@@ -151,9 +151,9 @@ class _Reader:
             return self._rule(about, plain(about)) or Understood(kind, about)
         if self.language.setting("whole").fullmatch(plain(about).rstrip(" .!")):
             return Understood(kind, "everything")
-        told = (self.body[: found.start()], self.body[found.end() :], about)
+        parts = (self.body[: match.start()], self.body[match.end() :], about)
         about = "" if _THIS.match(about) else self._trimmed(about)
-        tells = any(_tells(self._trimmed(each)) for each in told)
+        tells = any(_tells(self._trimmed(each)) for each in parts)
         if kind is Request.REFUSE and is_just_said(about) and tells:
             return Understood(Request.OFF_RECORD, "")  # "don't store it: Olga is ill"
         return Understood(kind, about)
@@ -195,22 +195,22 @@ class _Reader:
         A negation of a safeguard switches it off and two negations keep it: "never delete without
         asking" is a safeguard itself.
         """
-        found = self.language.find("harm", text, self.words)
-        if found and not self._negated(text, found):
+        harm = self.language.find("harm", text, self.words)
+        if harm and not self._negated(text, harm):
             return True
         if self._has("crisis", text):
             return not self._is("keeps", text)
         if not is_rule and self._is("myself", body):
             return False
-        found = self.language.find("unguarded", text, self.words)
-        if found and self._is("risky", text):
-            return not self._negated(text, found)
+        unguarded = self.language.find("unguarded", text, self.words)
+        if unguarded and self._is("risky", text):
+            return not self._negated(text, unguarded)
         offs = len(self.language.setting("off").findall(text))
         return offs % 2 == 1 and self._has("guards", text)
 
-    def _negated(self, text: str, found: re.Match[str]) -> bool:
+    def _negated(self, text: str, match: re.Match[str]) -> bool:
         """Whether the rest of the text has an odd number of negations."""
-        rest = text[: found.start()] + " " + text[found.end() :]
+        rest = text[: match.start()] + " " + text[match.end() :]
         return len(self.language.setting("negation").findall(rest)) % 2 == 1
 
     def _has(self, name: str, text: str) -> bool:

@@ -68,8 +68,8 @@ def _is_own(sense: Sense, text: str) -> bool:
 
 def _has_condition(sense: Sense, text: str) -> bool:
     """Whether somebody has what a word of the class names, or the clause is such a fragment."""
-    for found in class_of("danger", text):
-        front, rest = text[: found.start()], text[found.end() :]
+    for match in class_of("danger", text):
+        front, rest = text[: match.start()], text[match.end() :]
         if front[-1:] in ("-", "/") or _is_denied(front, rest):
             continue
         near = shape("split").split(front)[-1]
@@ -130,21 +130,21 @@ def _takes(text: str) -> bool:
 
 def _is_forbidden(text: str) -> bool:
     """Whether somebody must not eat or drink something."""
-    found = class_in("forbidden", text)
-    if found is None or tongue(text) not in ("english", ""):
-        return found is not None
-    rest = text[found.end() :]
-    eats = found[0].split()[-1] in _EATEN and rest.strip(" .!")
+    match = class_in("forbidden", text)
+    if match is None or tongue(text) not in ("english", ""):
+        return match is not None
+    rest = text[match.end() :]
+    eats = match[0].split()[-1] in _EATEN and rest.strip(" .!")
     return bool(eats) and not shape("meal").match(rest)
 
 
 def _reacts(sense: Sense, text: str) -> bool:
     """Whether something makes somebody ill."""
-    found = class_in("reaction", text)
-    if found is None or shape("denied").search(text[: found.start()]):
+    match = class_in("reaction", text)
+    if match is None or shape("denied").search(text[: match.start()]):
         return False
     if sense.subject is Subject.USER:
-        return shape("i_react").search(text[: found.start()]) is not None
+        return shape("i_react").search(text[: match.start()]) is not None
     if not shape("affects").search(text):
         return False
     whom = shape("of_me").search(text) or _of_kin(text, text)

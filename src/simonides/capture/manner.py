@@ -42,8 +42,8 @@ def wishes(clause: str, *, is_rule: bool = False) -> dict[str, str]:
     """
     text = plain(clause)
     for number in _filter().in_text(text):
-        if found := _found(languages()[number], clause, text, is_rule=is_rule):
-            return found
+        if values := _found(languages()[number], clause, text, is_rule=is_rule):
+            return values
     return {}
 
 
@@ -51,19 +51,19 @@ def _found(language: Wordings, clause: str, text: str, *, is_rule: bool) -> dict
     manner = _manner(language)
     if not (is_rule or manner.address.search(text)):
         return {}
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     wanted = rest = manner.denied.sub(lambda each: " " * len(each[0]), text)
     for key, name, pattern in manner.values:
         if match := pattern.search(wanted):
-            if key in found:
+            if key in values:
                 return {}
             word = clause[slice(*match.span("value"))]
             same = word.casefold() == name.casefold() or (key == "language" and is_latin(word))
-            found[key] = name if same else f"{name} ({word})"
+            values[key] = name if same else f"{name} ({word})"
             rest = pattern.sub(" ", rest)
     if lead := language.setting("lead").match(rest):
         rest = rest[lead.end() :]
-    return {} if any(map(str.isalnum, manner.others.sub(" ", rest))) else found
+    return {} if any(map(str.isalnum, manner.others.sub(" ", rest))) else values
 
 
 @cache

@@ -107,10 +107,10 @@ def read_messages(given: object) -> list[Message]:
     if not items:
         raise InvalidInput("messages", "is empty; give at least one message")
     called: dict[str, str] = {}
-    found: list[Message] = []
+    messages: list[Message] = []
     for index, each in enumerate(items):
-        found.extend(_read(each, f"messages[{index}]", called))
-    return found
+        messages.extend(_read(each, f"messages[{index}]", called))
+    return messages
 
 
 def _read(given: object, at: str, called: dict[str, str]) -> Iterator[Message]:
@@ -140,7 +140,7 @@ def _read(given: object, at: str, called: dict[str, str]) -> Iterator[Message]:
     # Each result is a message; other parts that follow each other are one.
     numbered = enumerate(pieces or [_Piece("")])
     runs = (list(run) for _, run in groupby(numbered, lambda each: each[1].is_result and each))
-    for place, run in enumerate(runs):
+    for number, run in enumerate(runs):
         first = run[0][1]
         text = joint.join(piece.text for _, piece in run if piece.text)
         text, reasons = _repaired(text, f"{at}.content")
@@ -149,7 +149,7 @@ def _read(given: object, at: str, called: dict[str, str]) -> Iterator[Message]:
             text=text,
             name=None if first.is_result else name,
             at=moment,
-            id=f"{id}.{place}" if id and place else id,
+            id=f"{id}.{number}" if id and number else id,
             origin=first.origin,
             said=_typed(fields.get("said"), f"{at}.said") if role == "user" else None,
             reasons=("empty",) if is_empty else reasons,
@@ -159,12 +159,12 @@ def _read(given: object, at: str, called: dict[str, str]) -> Iterator[Message]:
 def _fields(given: object, at: str) -> Mapping[str, Any]:
     if isinstance(given, Mapping):
         return {_HUMP.sub("_", str(key)).lower(): value for key, value in given.items()}
-    found = {key: value for key in _KEYS if (value := getattr(given, key, None)) is not None}
-    if isinstance(given, bytes | Sequence) or not found:
+    fields = {key: value for key in _KEYS if (value := getattr(given, key, None)) is not None}
+    if isinstance(given, bytes | Sequence) or not fields:
         raise InvalidInput(at, f"must be a text or a message, not {type(given).__name__}")
     times = {key: getattr(given, key, None) for key in _TIMES}
-    found |= {key: value for key, value in times.items() if not callable(value)}
-    return found | ({"content": None} if getattr(given, "content", "") is None else {})
+    fields |= {key: value for key, value in times.items() if not callable(value)}
+    return fields | ({"content": None} if getattr(given, "content", "") is None else {})
 
 
 def _moment(fields: Mapping[str, Any], at: str) -> datetime | None:
@@ -240,7 +240,7 @@ def _missing(key: str, fields: Mapping[str, Any], at: str) -> InvalidInput:
 def _pieces(parts: Sequence[object], at: str, called: dict[str, str]) -> list[_Piece]:
     if at.count("[") > MAX_JSON_DEPTH:
         raise InvalidInput(at, f"is nested more than {MAX_JSON_DEPTH} deep")
-    return [_piece(part, f"{at}[{place}]", called) for place, part in enumerate(parts)]
+    return [_piece(part, f"{at}[{index}]", called) for index, part in enumerate(parts)]
 
 
 def _piece(given: object, at: str, called: dict[str, str]) -> _Piece:

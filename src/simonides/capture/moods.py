@@ -113,19 +113,19 @@ def senses(text: str) -> list[Sense]:
 
 
 def _senses(paragraph: str, mood: Mood | None) -> list[Sense]:
-    found: list[Sense] = []
+    so_far: list[Sense] = []
     for sentence in sentences(paragraph):
         sense = sense_of(sentence)
         said = plain(sentence[:MOST_CHARS])
         if mood is None and sense.mood is not Mood.COMMAND and _opens_story(said):
             mood = Mood.UNREAL
         if shape("afterwards").search(said):
-            found = [replace(each, mood=Mood.REPORTED) for each in found]
+            so_far = [replace(each, mood=Mood.REPORTED) for each in so_far]
             sense = replace(sense, mood=Mood.REPORTED)
-        found.append(sense if mood is None else replace(sense, mood=mood))
+        so_far.append(sense if mood is None else replace(sense, mood=mood))
         if mood is None and _tells_of_message(said, sense.subject):
             mood = Mood.REPORTED
-    return found
+    return so_far
 
 
 def as_meant(sense: Sense) -> list[str]:
@@ -203,9 +203,9 @@ def _opens_story(text: str) -> bool:
 def opened(text: str) -> str:
     """Return a plain text without greetings and other words that open a sentence."""
     rest = _MARKS.sub("", text)
-    while found := class_at("opener", rest):
-        after = rest[found.end() :].lstrip(" \t,:!.-")
-        if not after or not found.end():
+    while opener := class_at("opener", rest):
+        after = rest[opener.end() :].lstrip(" \t,:!.-")
+        if not after or not opener.end():
             break
         rest = after
     return rest or text
@@ -251,8 +251,8 @@ def _is_order(text: str) -> bool:
     rest = shape("scope").sub("", whole)
     for _ in range(3):  # conditions, and words of time
         rest = shape("before_order").sub("", rest)
-    if found := shape("order").match(rest):
-        return bool(found[1]) or not class_at("participle", found[2])
+    if order := shape("order").match(rest):
+        return bool(order[1]) or not class_at("participle", order[2])
     if any(class_at(name, rest) for name in _ORDERS):
         return not re.match(r"\w+ (?:is|was|are|were)\b", rest)
     if shape("order_of_han").search(rest):

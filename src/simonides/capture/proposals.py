@@ -156,38 +156,38 @@ def checked(item: Proposal, text: str, *, allowed: Callable[[str], str | None]) 
     """
     value, key = item.value.strip(), folded(item.key) if item.key and item.kind != "rule" else None
     category = key and (allowed(key) or allowed(str(item.key)) or _CATEGORIES.get(key))
-    place = _place(value, item.quote, text)
+    passage = _place(value, item.quote, text)
     # Under a key of its own, or beside what is there, it is kept in the user's words.
-    is_beside = item.relation == "beside" and place and cue_of(place.clause) < Cue.CHANGES
+    is_beside = item.relation == "beside" and passage and cue_of(passage.clause) < Cue.CHANGES
     is_free = bool(key) and (not category or bool(is_beside))
     key = None if is_free else key
     failed = {
         f"model_{item.decision}": item.decision != "commit",
         "empty": not any(map(str.isalnum, value)),
         "too_long": len(value) > MOST_VALUE_CHARS,
-        "no_such_quote": place is None,
-        "quote_too_long": place is not None and len(place.clause) > MOST_CHARS,
+        "no_such_quote": passage is None,
+        "quote_too_long": passage is not None and len(passage.clause) > MOST_CHARS,
     }
     reasons = [reason for reason, fails in failed.items() if fails]
-    if place and _DROPS.isdisjoint(reasons):
-        named = place.clause if is_free else ""
-        reasons += dict.fromkeys(_doubts(item.kind, value, key, place, named))
-    if place is None or not _DROPS.isdisjoint(reasons):
+    if passage and _DROPS.isdisjoint(reasons):
+        named = passage.clause if is_free else ""
+        reasons += dict.fromkeys(_doubts(item.kind, value, key, passage, named))
+    if passage is None or not _DROPS.isdisjoint(reasons):
         return Checked({}, "drop", tuple(reasons))
     decision = "hold" if reasons and item.decision == "commit" else item.decision
     if is_free:
-        item = item.model_copy(update={"value": place.clause[:MOST_VALUE_CHARS]})
-    fields = _shape(item, key, category, place.clause)
-    given = {"quote": place.quote, "confidence": item.confidence, "ttl_days": item.ttl_days}
+        item = item.model_copy(update={"value": passage.clause[:MOST_VALUE_CHARS]})
+    fields = _shape(item, key, category, passage.clause)
+    given = {"quote": passage.quote, "confidence": item.confidence, "ttl_days": item.ttl_days}
     return Checked(fields | given, decision, tuple(reasons))
 
 
 def instructions(*, sums_up: bool = False, only_sums_up: bool = False) -> str:
     """Return what a model is told to propose; at the end of a conversation, also to sum it up."""
-    told = _rules().table
+    table = _rules().table
     if only_sums_up:
-        return str(told["only_sums_up"])
-    return f"{told['instructions']}\n{told['sums_up'] if sums_up else ''}".rstrip()
+        return str(table["only_sums_up"])
+    return f"{table['instructions']}\n{table['sums_up'] if sums_up else ''}".rstrip()
 
 
 def supported_summary(summary: str, turns: Sequence[str], most: int) -> str:
@@ -198,10 +198,10 @@ def supported_summary(summary: str, turns: Sequence[str], most: int) -> str:
         turns: The texts of the turns.
         most: Maximum number of characters; only whole sentences are kept.
     """
-    told, kept = plain(" ".join(turns)), ""
+    text, kept = plain(" ".join(turns)), ""
     for sentence in sentences(summary):
         longer = f"{kept} {sentence}".strip()
-        if len(longer) <= most and not any(_unsupported(plain(sentence), told)):
+        if len(longer) <= most and not any(_unsupported(plain(sentence), text)):
             kept = longer
     return kept
 
@@ -222,40 +222,40 @@ def _place(value: str, quote: str, text: str) -> _Place | None:
     Of several clauses it is the one that says most of the value.
     """
     words = map(re.escape, quote.translate(_STRAIGHT).strip(" \t\n\"'.…").split())
-    found = re.search(r"\s+".join(words), text.translate(_STRAIGHT), re.IGNORECASE)
-    if not found or not found[0]:
+    match = re.search(r"\s+".join(words), text.translate(_STRAIGHT), re.IGNORECASE)
+    if not match or not match[0]:
         return None
     places, end, said = [], 0, sentences(text)
-    own, cut = text[slice(*found.span())], _rules().setting("asks")
+    own, cut = text[slice(*match.span())], _rules().setting("asks")
     for sentence, after in zip(said, [*said[1:], ""], strict=False):
         start = at = text.find(sentence, end)
         end = at + len(sentence)
         for clause in clauses(sentence):
             at = text.find(clause, at)
             around = (text[start:at], sentence, text[:start], after)
-            if max(at, found.start()) < min(at + len(clause), found.end()):
+            if max(at, match.start()) < min(at + len(clause), match.end()):
                 places.append(_Place(own, cut.sub(".", clause), *around))
             at += len(clause)
     return max(places, key=lambda each: len(_terms(value) & _terms(each.clause)), default=None)
 
 
-def _doubts(kind: str, value: str, key: str | None, place: _Place, named: str) -> Iterator[str]:
+def _doubts(kind: str, value: str, key: str | None, passage: _Place, named: str) -> Iterator[str]:
     """Yield what speaks against a value in the place of its quote.
 
     Its subject is the user, or stands in the value or in ``named``.
     """
-    claim, clause, words = plain(value), plain(place.clause), (key or "").replace("_", " ")
+    claim, clause, words = plain(value), plain(passage.clause), (key or "").replace("_", " ")
     first, scope = _extent(claim, clause)
-    asked = {read_clause(place.clause).kind}
-    asked |= {read_clause(place.sentence).kind} if kind == "rule" else set()
+    asked = {read_clause(passage.clause).kind}
+    asked |= {read_clause(passage.sentence).kind} if kind == "rule" else set()
     lasts = bool(asked & (_LASTING if kind == "rule" or key in _WISHES else set()))
-    stated = [_terms(slot.value) for slot in slots_of(place.clause) if folded(slot.key) == key]
+    stated = [_terms(slot.value) for slot in slots_of(passage.clause) if folded(slot.key) == key]
     agrees = bool(lasts and asked & _ORDERS) or any(_terms(claim) <= each for each in stated)
     meant = _terms(f"{claim} {words} {named}") | _family(key)
     wanted, heard = _terms(claim), _terms(clause) | _numbers(clause)
     missing = sum(not _is_any(term, heard) for term in wanted)
     mine, theirs = ([t for t in _ordered(text) if t in wanted] for text in (claim, clause))
-    yield from _unfit(place, value)
+    yield from _unfit(passage, value)
     yield from _unsupported(claim, clause, strict=key is not None)
     failed = {
         "unsupported_words": missing > (0 if key else len(wanted) / 3),
@@ -272,23 +272,23 @@ def _doubts(kind: str, value: str, key: str | None, place: _Place, named: str) -
     yield from (reason for reason, fails in failed.items() if fails)
 
 
-def _unfit(place: _Place, value: str) -> Iterator[str]:
+def _unfit(passage: _Place, value: str) -> Iterator[str]:
     """Yield what the sentences around a clause say against it."""
-    _, clause, head, sentence, _, after = map(plain, place)
-    asks = {read_clause(each).kind for each in (place.clause, place.sentence, value)}
-    near = [*sentences(place.before)[-1:], place.sentence, *clauses(place.sentence)]
-    later = {read_clause(each).kind for each in (place.after, *clauses(place.after))}
+    _, clause, head, sentence, _, after = map(plain, passage)
+    asks = {read_clause(each).kind for each in (passage.clause, passage.sentence, value)}
+    near = [*sentences(passage.before)[-1:], passage.sentence, *clauses(passage.sentence)]
+    later = {read_clause(each).kind for each in (passage.after, *clauses(passage.after))}
     refused = {read_clause(each).kind for each in near} & _REFUSES
     unreal = load_wordings("languages/slots.toml").setting("unreal")
-    told = plain(place.before[-MOST_CHARS:]) + head + clause
-    quoted = [found[0] for found in _rules().setting("quotation").finditer(sentence)]
+    so_far = plain(passage.before[-MOST_CHARS:]) + head + clause
+    quoted = [match[0] for match in _rules().setting("quotation").finditer(sentence)]
     failed = {
         "refused_by_user": refused or later & (_REFUSES | _WITHDRAWS),
         "unsafe_request": Request.UNSAFE in asks,
-        "for_now": Request.ONE_OFF in asks or is_for_now(place.clause) or _has("now", clause),
-        "unreal": unreal.search(told) or _has("jokes", f"{sentence} {after}"),
+        "for_now": Request.ONE_OFF in asks or is_for_now(passage.clause) or _has("now", clause),
+        "unreal": unreal.search(so_far) or _has("jokes", f"{sentence} {after}"),
         "not_asserted": _has("condition", head) or _has("condition", clause.partition(",")[0]),
-        "not_the_user": _has("says", head) or any(plain(place.quote) in each for each in quoted),
+        "not_the_user": _has("says", head) or any(plain(passage.quote) in each for each in quoted),
     }
     yield from (reason for reason, fails in failed.items() if fails)
 
@@ -297,8 +297,8 @@ def _is_own(meant: set[str], clause: str, first: int) -> bool:
     """Whether the subject nearest before a value is the user, or is named in the value."""
     subjects = [(-1, True)]
     for name in ("own", "other", "noun", "named"):
-        for found in _rules().setting(name).finditer(clause):
-            start, end = found.span("who")
+        for match in _rules().setting(name).finditer(clause):
+            start, end = match.span("who")
             who = clause[start : min(end, first)]
             subjects += [(start, name == "own" or _is_any(who, meant))] if start < first else []
     return max(subjects)[1]
@@ -321,32 +321,34 @@ def _says_so(kind: str, claim: str, key: str | None, scope: str) -> bool:
     return not _has("claims", claim) or _has("owns", scope)
 
 
-def _unsupported(claim: str, told: str, *, strict: bool = False) -> Iterator[str]:
+def _unsupported(claim: str, text: str, *, strict: bool = False) -> Iterator[str]:
     """Yield a reason for numbers and names of a plain text that do not stand in another.
 
     The first word of a text is a name if a predicate follows; always in a ``strict`` reading.
     """
-    known = {_meant(each) for each in re.findall(r"[^\W\d_]+|[$€£%]", told.lower())}
+    known = {_meant(each) for each in re.findall(r"[^\W\d_]+|[$€£%]", text.lower())}
     units = {_meant(each) for pair in _UNIT.findall(claim.lower()) for each in pair if each}
     if not (
-        _numbers(claim) <= _numbers(told)
+        _numbers(claim) <= _numbers(text)
         and all(unit in known or _is_any(unit, known) for unit in units)
     ):
         yield "unsupported_number"
     follows = _rules().setting("predicate")
-    for found in re.finditer(r"[^\W\d_][\w'-]*", claim):
-        word, opens = found[0].removesuffix("'s"), found.start() == 0 and not strict
+    for match in re.finditer(r"[^\W\d_][\w'-]*", claim):
+        word, opens = match[0].removesuffix("'s"), match.start() == 0 and not strict
         if not word[0].isupper() or word.lower() in _UNNAMED:
             continue
-        if opens and (not follows.match(claim, found.end()) or _is_any(word, _terms(told))):
+        if opens and (not follows.match(claim, match.end()) or _is_any(word, _terms(text))):
             continue
-        if not re.search(rf"\b{re.escape(word)}(?:'?s|n|en?|es)?\b", told, re.IGNORECASE):
+        if not re.search(rf"\b{re.escape(word)}(?:'?s|n|en?|es)?\b", text, re.IGNORECASE):
             yield "unsupported_name"
 
 
 def _numbers(text: str) -> set[str]:
-    found = (_meant(re.sub(r"[.,](?=\d{3}\b)", "", each)) for each in _FIGURE.findall(text.lower()))
-    return {each for each in found if each[0].isdigit()}
+    figures = (
+        _meant(re.sub(r"[.,](?=\d{3}\b)", "", each)) for each in _FIGURE.findall(text.lower())
+    )
+    return {each for each in figures if each[0].isdigit()}
 
 
 def _terms(text: str) -> set[str]:
@@ -375,10 +377,10 @@ def _is_any(words: str, meant: set[str]) -> bool:
 def _extent(claim: str, clause: str) -> tuple[int, str]:
     """Return where a claim begins in a clause, and the part of the clause that bears on it."""
     left, spans = _terms(claim), []
-    for found in re.finditer(r"[\w'-]+", clause):
-        if met := {term for term in left if _is_any(term, _terms(found[0]))}:
+    for match in re.finditer(r"[\w'-]+", clause):
+        if met := {term for term in left if _is_any(term, _terms(match[0]))}:
             left -= met
-            spans.append(found.span())
+            spans.append(match.span())
     if not spans:
         return len(clause), clause
     rest = _rules().setting("ends").split(clause[spans[-1][1] :])[0]

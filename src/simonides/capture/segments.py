@@ -138,7 +138,7 @@ def _labelled(text: str) -> Iterator[Fragment]:
     """
     whose, listed, end = Whose.OWN, False, len(text.rstrip())
     is_one = "\n" not in text.strip()
-    ends = (found.end() for found in islice(_PARAGRAPH.finditer(text), MAX_PARAGRAPHS))
+    ends = (match.end() for match in islice(_PARAGRAPH.finditer(text), MAX_PARAGRAPHS))
     edges = [0, *ends, len(text)]
     for start, stop in pairwise(edges):
         paragraph = text[start:stop]
@@ -152,9 +152,9 @@ def _labelled(text: str) -> Iterator[Fragment]:
             cut = label.end() if follows is Whose.OTHER else label.start()
             yield Fragment(paragraph[:cut], whose)
             whose, paragraph, listed = follows, paragraph[cut:], False
-        elif whose is Whose.OWN and (found := _ASKED_ABOVE.match(paragraph)):
-            yield Fragment(found[0], whose)
-            yield Fragment(paragraph[found.end() :], Whose.UNSURE)
+        elif whose is Whose.OWN and (asked := _ASKED_ABOVE.match(paragraph)):
+            yield Fragment(asked[0], whose)
+            yield Fragment(paragraph[asked.end() :], Whose.UNSURE)
             continue
         if listed and not _LISTED.match(paragraph):
             whose = Whose.UNSURE
@@ -207,10 +207,10 @@ def _is_subject(label: str, lead: Whose) -> bool:
     return lead is Whose.UNSURE and any(word[:1].islower() for word in label.split())
 
 
-def _joined(found: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def _joined(frames: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return spans by place; those that overlap or touch are one."""
     joined: list[tuple[int, int]] = []
-    for start, stop in sorted(found):
+    for start, stop in sorted(frames):
         if joined and start <= joined[-1][1]:
             start, end = joined.pop()
             stop = max(stop, end)
@@ -249,19 +249,19 @@ def _framed(text: str) -> list[tuple[int, int]]:
     framed: list[tuple[int, int]] = []
     last = ""
     for until, pattern in _patterns():
-        found = list(islice(spans(pattern, text, group=1), MAX_FRAMES))
+        hits = list(islice(spans(pattern, text, group=1), MAX_FRAMES))
         if until == "endings" != last:
             framed += _tagged(text, framed)
         last = until
         if until == "endings":  # a document does not begin within a frame
-            inside = (each for each in found if not any(a < each[0] < b for a, b in framed))
-            found = list(islice(inside, 1))
-        for start, end in found:
+            inside = (each for each in hits if not any(a < each[0] < b for a, b in framed))
+            hits = list(islice(inside, 1))
+        for start, end in hits:
             paragraph = text.find("\n\n", end) if until == "paragraphs" else -1
             stop = end if until == "frames" else paragraph if paragraph >= 0 else len(text)
             framed.append((start, stop))
-        if len(found) == MAX_FRAMES:
-            framed.append((found[-1][1], len(text)))
+        if len(hits) == MAX_FRAMES:
+            framed.append((hits[-1][1], len(text)))
     return framed
 
 
@@ -278,7 +278,7 @@ def _patterns() -> list[tuple[str, str]]:
 
 
 def _filled(pattern: str, words: dict[str, str]) -> str:
-    return re.sub(r"%(\w+)%", lambda found: _filled(words[found[1]], words), pattern)
+    return re.sub(r"%(\w+)%", lambda match: _filled(words[match[1]], words), pattern)
 
 
 def _tagged(text: str, framed: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:

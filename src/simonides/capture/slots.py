@@ -81,11 +81,11 @@ def _stated(
     rules: Wordings, clause: str, text: str, words: frozenset[str]
 ) -> Iterator[tuple[str, str]]:
     for key in rules.rows:
-        found = rules.find(key, text, words)
-        if found and found["about"]:
-            before = rules.setting("own_doubt").sub("", text[: found.end("about")])
+        match = rules.find(key, text, words)
+        if match and match["about"]:
+            before = rules.setting("own_doubt").sub("", text[: match.end("about")])
             if not rules.matches("doubt", before):
-                yield key, clause[slice(*found.span("about"))]
+                yield key, clause[slice(*match.span("about"))]
 
 
 def _called(clause: str, text: str, words: frozenset[str]) -> Iterator[tuple[str, str]]:
@@ -93,8 +93,8 @@ def _called(clause: str, text: str, words: frozenset[str]) -> Iterator[tuple[str
     for language in spoken(text, words):
         lead = language.setting("lead").match(text)
         start = lead.end() if lead else 0
-        found = language.find("preferred_name", text[start:], words)
-        if found:
-            name = clause[start:][slice(*found.span("about"))]
+        match = language.find("preferred_name", text[start:], words)
+        if match:
+            name = clause[start:][slice(*match.span("about"))]
             if name[:1].isalpha() and not name[:1].islower():
                 yield "preferred_name", name

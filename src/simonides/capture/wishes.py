@@ -72,19 +72,19 @@ def wish_of(sense: Sense, before: str = "") -> Wish | None:
         return None
     if verb is None:
         return _unclear(sense, text)
-    found = _named(verb, text, before, requests=bool(requests))
-    if found is None or found.reading.about not in whole:
-        return found
-    start, about = whole.index(found.reading.about), found.reading.about
+    wish = _named(verb, text, before, requests=bool(requests))
+    if wish is None or wish.reading.about not in whole:
+        return wish
+    start, about = whole.index(wish.reading.about), wish.reading.about
     written = sense.text[start : start + len(about)]  # with its accents
-    return found._replace(reading=found.reading._replace(about=written))
+    return wish._replace(reading=wish.reading._replace(about=written))
 
 
 def keeps_last(sense: Sense) -> bool:
     """Whether a sentence asks to keep what was said before it, and nothing else."""
     text = opened(plain(sense.text[:MOST_CHARS]))
-    for found in verbs_of("keep", text):
-        front, rest = text[: found.start()], text[found.end() :]
+    for match in verbs_of("keep", text):
+        front, rest = text[: match.start()], text[match.end() :]
         is_negated = shape("negated").search(front) or shape("negated_after").search(rest)
         bare = without_class(("please",), rest, text)
         is_last = shape("only_it").fullmatch(bare.strip(" ?？！"))
@@ -96,8 +96,8 @@ def keeps_last(sense: Sense) -> bool:
 def is_yes(text: str) -> bool:
     """Whether a text says yes, and nothing else."""
     said = plain(text[:MOST_CHARS]).strip(" .!,。！")
-    found = class_at("yes", said)
-    return found is not None and found.end() == len(said)
+    match = class_at("yes", said)
+    return match is not None and match.end() == len(said)
 
 
 def is_open(text: str) -> bool:
@@ -107,10 +107,10 @@ def is_open(text: str) -> bool:
 
 
 def _secret(text: str) -> Wish | None:
-    found = class_in("secret", text)
-    if found is None:
+    match = class_in("secret", text)
+    if match is None:
         return None
-    front, rest = text[: found.start()], text[found.end() :]
+    front, rest = text[: match.start()], text[match.end() :]
     if not shape("secret_ends").match(rest) or len(front.split()) > MOST_BEFORE_SECRET:
         return None
     tells = topic_of(rest).names_something
@@ -120,9 +120,9 @@ def _secret(text: str) -> Wish | None:
 def _verb(text: str, *, orders: bool) -> _Verb | None:
     """Return the verb of a wish with what stands around it."""
     for kind in ("remove", "take_out", "keep"):
-        for found in verbs_of(kind, text):
-            front, rest = text[: found.start()], text[found.end() :]
-            if _is_wish(kind, text, found[0], front, rest, orders=orders):
+        for match in verbs_of(kind, text):
+            front, rest = text[: match.start()], text[match.end() :]
+            if _is_wish(kind, text, match[0], front, rest, orders=orders):
                 return _Verb(kind, rest, *_target(text, front, rest))
     if out := shape("out_of").match(text):
         return _Verb("remove", out[1], out[1])
@@ -179,8 +179,8 @@ def _is_about_me(front: str, text: str) -> bool:
 
 def _before(front: str) -> str:
     """Return what a text before a verb names: "my debts are my own, so they should not be"."""
-    if found := shape("they").search(front):
-        front = re.split(r"\b(?:is|are|was|were)\b", front[: found.start()])[0]
+    if match := shape("they").search(front):
+        front = re.split(r"\b(?:is|are|was|were)\b", front[: match.start()])[0]
     front = shape("to_be_done").sub("", shape("passive").sub("", front))
     front = re.sub(r"\s+to be $", "", front)
     topic = shape("topic").search(front)
@@ -241,6 +241,6 @@ def _is_negated_at(text: str, name: str) -> list[bool]:
 
 
 def _own_things(text: str) -> Iterator[str]:
-    for found in class_of("my", text):
-        yield " ".join(re.findall(r"[\w'-]+", text[found.end() :])[:MOST_NAMING])
+    for match in class_of("my", text):
+        yield " ".join(re.findall(r"[\w'-]+", text[match.end() :])[:MOST_NAMING])
     yield from re.findall(r"(?<![.!?] )(?<!^)\b[A-Z][\w'-]+", text)

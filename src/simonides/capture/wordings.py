@@ -98,21 +98,21 @@ class Wordings:
         if name not in self._filters:
             self._filters[name] = PatternSet([loose(self._expanded(row[0])) for row in rows])
         for number in self._filters[name].in_text(text):
-            if found := self.pattern(rows[number][0]).search(text):
-                return found
+            if match := self.pattern(rows[number][0]).search(text):
+                return match
         return None
 
     def passes(self, text: str, words: frozenset[str], *, is_order: bool = False) -> bool:
         """Whether a plain text is for a short time: for a day too if it is an order."""
 
-        def found(text: str) -> re.Match[str] | None:
+        def one_off(text: str) -> re.Match[str] | None:
             once = self.find("one_off", text, words)
             return once or (self.setting("one_day").search(text) if is_order else None)
 
-        if not found(text):
+        if not one_off(text):
             return False
         text = self.pattern("<DURABLE>").sub(" ", _QUOTED.sub(" ", text))
-        once = found(text)
+        once = one_off(text)
         return once is not None and not _AND_ALWAYS.match(text[once.end() :])
 
     def is_unfinished(self, text: str) -> bool:
@@ -141,7 +141,7 @@ class Wordings:
 
     def _expanded(self, pattern: str) -> str:
         pattern = _CONTRACTED.sub(r"\1'?\2", pattern.replace("\n", ""))  # as typed in haste
-        return plain(re.sub(r"<([A-Z_]+)>", lambda found: self._parts[found[1]], pattern))
+        return plain(re.sub(r"<([A-Z_]+)>", lambda match: self._parts[match[1]], pattern))
 
 
 def loose(pattern: str) -> str:
@@ -181,9 +181,9 @@ def heard(clause: str) -> tuple[str, str, frozenset[str]]:
 def words_of(text: str) -> frozenset[str]:
     """Return the lower-case words of a plain text, and its characters if it has no spaces."""
     text = text.lower()
-    found = frozenset(_WORD.findall(text))
-    found |= {_WHOLE[word] for word in found & _WHOLE.keys()}
-    return found.union(text) if _UNSPACED.search(text) else found
+    words = frozenset(_WORD.findall(text))
+    words |= {_WHOLE[word] for word in words & _WHOLE.keys()}
+    return words.union(text) if _UNSPACED.search(text) else words
 
 
 def spoken(text: str, words: frozenset[str]) -> Iterator[Wordings]:
@@ -198,7 +198,7 @@ def spoken(text: str, words: frozenset[str]) -> Iterator[Wordings]:
 def is_adverbial(part: str) -> bool:
     """Whether a part of a sentence only says that the rest is for a short time."""
     _, text, words = heard(part)
-    passing = [found for each in languages() if (found := each.find("one_off", text, words))]
+    passing = [match for each in languages() if (match := each.find("one_off", text, words))]
     others = (words_of(f"{text[: each.start()]} {text[each.end() :]}") for each in passing)
     return any(rest <= listed("adds_little") for rest in others)
 
@@ -210,9 +210,9 @@ def tongue(text: str) -> str:
         return "japanese" if _KANA.search(text) else "chinese"
     if _CYRILLIC.search(text):
         return "russian"
-    found = {name: len(_class("small_words", name).findall(text)) for name in LANGUAGES[:-2]}
-    best, second = sorted(found, key=lambda name: -found[name])[:2]
-    return best if found[best] > found[second] else ""
+    counts = {name: len(_class("small_words", name).findall(text)) for name in LANGUAGES[:-2]}
+    best, second = sorted(counts, key=lambda name: -counts[name])[:2]
+    return best if counts[best] > counts[second] else ""
 
 
 def class_in(name: str, text: str, whole: str = "") -> re.Match[str] | None:

@@ -46,7 +46,7 @@ def correct(
     given: dict[str, Any] = {"pinned": pinned, "importance": importance, "quote": quote}
     fields = {name: value for name, value in given.items() if value is not None}
     cells: dict[str, Any] = _end_of(engine, expires)
-    found = own(engine, who, which)
+    record = own(engine, who, which)
     if content is None:
         if quote is not None or not (fields or cells):
             problem = "name what is to change: content, pinned, importance or expires"
@@ -56,17 +56,17 @@ def correct(
             cells["pinned"] = int(draft.pinned)
         if importance is not None:
             cells["importance"] = draft.importance
-        return _adjust(engine, who, which, found, cells)
+        return _adjust(engine, who, which, record, cells)
     fields |= {"content": content, "source": Source.USER_CORRECTION}
-    fields["triple"] = with_object(found.triple, content)
-    candidate = candidate_of_record(engine, who, found, found.scope, "correct", fields)
+    fields["triple"] = with_object(record.triple, content)
+    candidate = candidate_of_record(engine, who, record, record.scope, "correct", fields)
     judged = judge_approved(candidate)
     if isinstance(judged, Drop):
-        with owner_write(engine, found.owner, who.name) as (tx, _):
+        with owner_write(engine, record.owner, who.name) as (tx, _):
             return rejected(tx, judged)
     [commit] = embedded(engine, [judged])
-    with owner_write(engine, found.owner, who.name) as write:
-        row = _in_force(write.tx, found, which)
+    with owner_write(engine, record.owner, who.name) as write:
+        row = _in_force(write.tx, record, which)
         kept = ("parents",) if row["ttl"] is None else ("parents", "ttl", "hard_expires_at")
         cells = {name: row[name] for name in kept} | cells
         return insert_version(write, commit, row, OutcomeKind.SUPERSEDED, **cells)
@@ -85,11 +85,11 @@ def _end_of(engine: Engine, expires: Any) -> dict[str, int | None]:
 
 
 def _adjust(
-    engine: Engine, who: Principal, which: object, found: Record, cells: Mapping[str, Any]
+    engine: Engine, who: Principal, which: object, record: Record, cells: Mapping[str, Any]
 ) -> Outcome:
     """Store a version with the same text and other columns."""
-    with owner_write(engine, found.owner, who.name) as write:
-        row = _in_force(write.tx, found, which)
+    with owner_write(engine, record.owner, who.name) as write:
+        row = _in_force(write.tx, record, which)
         changed = changed_version(write.tx, row, **cells)
         made = [
             write.tx.end(row, "superseded", EventType.SUPERSEDED, by=changed["id"]),
@@ -105,10 +105,10 @@ def confirm(engine: Engine, who: Principal, which: object) -> Outcome:
     Raises:
         NotFound: If there is no such memory of the principal's own.
     """
-    found = own(engine, who, which)
-    policy = engine.policies.for_org(found.scope.org, who.agent)
-    with owner_write(engine, found.owner, who.name) as write:
-        row = _in_force(write.tx, found, which)
+    record = own(engine, who, which)
+    policy = engine.policies.for_org(record.scope.org, who.agent)
+    with owner_write(engine, record.owner, who.name) as write:
+        row = _in_force(write.tx, record, which)
         rules = policy.categories.get(row["category"], Category())
         confirmed, event = renew(write, row, EventType.CONFIRMED, rules, verified_at=write.tx.now)
     return Outcome(kind=OutcomeKind.BUMPED, record=record_of(confirmed), events=(event,))
@@ -125,25 +125,25 @@ def promote(engine: Engine, who: Principal, which: object, to: str = "org") -> O
         ScopeDenied: If the target is not above, or not the principal's to write.
         QuotaExceeded: If the target is full and nothing may give way.
     """
-    found, target = own(engine, who, which), named_scope(who, to)
+    record, target = own(engine, who, which), named_scope(who, to)
     if target not in who.home.ancestors[1:] or target.org is None:
         raise ScopeDenied(target.path, "promote", "name the user or the org above this scope")
     if target.owner != who.owner:
         check_writable(engine, who, target)
     now = engine.clock.now_ms()
-    fields: dict[str, Any] = {"triple": found.triple, "parents": (found.id,), "origin": found.id}
-    fields["confidence"] = found.as_of(to_datetime(now)).confidence  # a copy is no surer
-    if found.hard_expires_at is not None:  # the copy goes when the original goes
-        left = to_ms(found.hard_expires_at) - now
+    fields: dict[str, Any] = {"triple": record.triple, "parents": (record.id,), "origin": record.id}
+    fields["confidence"] = record.as_of(to_datetime(now)).confidence  # a copy is no surer
+    if record.hard_expires_at is not None:  # the copy goes when the original goes
+        left = to_ms(record.hard_expires_at) - now
         fields["ttl_days"] = left / DAY_MS
-    judged = judge(candidate_of_record(engine, who, found, target, "promote", fields))
+    judged = judge(candidate_of_record(engine, who, record, target, "promote", fields))
     [ready] = embedded(engine, [judged])
     with owner_write(engine, target.owner, who.name) as write:
         outcome = decided(write, ready)
     if not outcome:
         return outcome
-    with owner_write(engine, found.owner, who.name) as (tx, _):
-        tx.note(EventType.PROMOTED, "memories", b"", reason=f"{found.id} to {target.path}")
+    with owner_write(engine, record.owner, who.name) as (tx, _):
+        tx.note(EventType.PROMOTED, "memories", b"", reason=f"{record.id} to {target.path}")
     return outcome
 
 
@@ -165,9 +165,9 @@ def ended_by(write: OwnerWrite, id: bytes) -> Iterator[MemoryRow]:
             yield changed_version(tx, row)
 
 
-def _in_force(tx: Transaction, found: Record, which: object) -> MemoryRow:
+def _in_force(tx: Transaction, record: Record, which: object) -> MemoryRow:
     """Return the row that is in force now of a memory that was found before the turn."""
-    row = standing(tx, id_bytes(found.root))
+    row = standing(tx, id_bytes(record.root))
     if row is None:
         raise NotFound(name_of(which))
     return row

@@ -95,7 +95,7 @@ def _forgotten(
 
 def forget_copies(engine: Engine, who: Principal, scope: Scope, root: bytes) -> list[str]:
     """Delete what an organisation, or everybody, was given of a memory; return their paths."""
-    found = []
+    paths = []
     for above in scope.ancestors:
         if above.owner == scope.owner:
             continue
@@ -107,8 +107,8 @@ def forget_copies(engine: Engine, who: Principal, scope: Scope, root: bytes) -> 
                 ids = {id_text(row["id"]) for row in versions(connection, scope.owner, root)}
             with owner_write(engine, above.owner, who.name) as (tx, _):
                 _forget_derived(tx, scope.owner, root, ids)
-            found.append(above.path)
-    return found
+            paths.append(above.path)
+    return paths
 
 
 def forget_rows(tx: Transaction, rows: Sequence[MemoryRow]) -> list[Event]:
@@ -120,8 +120,8 @@ def forget_rows(tx: Transaction, rows: Sequence[MemoryRow]) -> list[Event]:
     root = rows[0]["root"]
     events += _forget_derived(tx, tx.owner, root, {id_text(row["id"]) for row in rows})
     tx.connection.run(statements.FORGET_ENDINGS, {"owner": tx.owner, "root": root})
-    said = {row["hash"] for row in rows}
-    pending.forget_waiting(tx, lambda text: content_hash(text) in said)
+    hashes = {row["hash"] for row in rows}
+    pending.forget_waiting(tx, lambda text: content_hash(text) in hashes)
     if tx.latest(root) is None:
         leave_no_trace(tx, root)
     return events
@@ -241,11 +241,11 @@ def _said_again(engine: Engine, owner: str, root: bytes) -> list[Redaction]:
 
     def chosen(view: View) -> list[bytes]:
         [part] = view.parts
-        found = np.zeros(part.size, np.bool_)
+        hits = np.zeros(part.size, np.bool_)
         for probe in {probe for saying in sayings for probe in saying.probes}:
             rows, _, _ = part.postings(list(probe))
-            found |= np.bincount(rows, minlength=part.size) == len(probe)
-        turns = found & part.column("turn") & part.column("live")
+            hits |= np.bincount(rows, minlength=part.size) == len(probe)
+        turns = hits & part.column("turn") & part.column("live")
         return [part.ids[row] for row in np.flatnonzero(turns).tolist()]
 
     with engine.db.read(owner) as connection:
@@ -290,10 +290,11 @@ def redact(write: OwnerWrite, redaction: Redaction) -> bool:
         learned = versions(tx.connection, tx.owner, child)
         if any((each["quote"] or each["content"]) in redaction.gone for each in learned):
             forget_rows(tx, learned)
-    found = analysed(redaction.content, speaker=row["speaker"], names=(), is_turn=True)
+    analysis = analysed(redaction.content, speaker=row["speaker"], names=(), is_turn=True)
     cells = {
         "content": redaction.content, "hash": content_hash(redaction.content),
-        "terms": " ".join(found.terms), "marks": found.marks, **vector_cells(redaction.vector),
+        "terms": " ".join(analysis.terms), "marks": analysis.marks,
+        **vector_cells(redaction.vector),
     }  # fmt: skip
     for clause in redaction.gone:
         bury(tx, [{**row, "content": clause, "key": None}])

@@ -99,10 +99,10 @@ def named(engine: Engine, who: Principal, words: str) -> Named:
     topic = tied_topic(engine, who, words)
     fits = _fitting(topic)
     rows = rows_where(engine, who, lambda part: part.covered(topic))
-    exact = [found for row in rows if (found := _found(row, topic, fits)) is not None]
+    exact = [memory for row in rows if (memory := _found(row, topic, fits)) is not None]
     if exact:
-        known = {found.row["id"] for found in exact}
-        others = [each for each in _inflected(engine, who, topic) if each.row["id"] not in known]
+        ids = {memory.row["id"] for memory in exact}
+        others = [each for each in _inflected(engine, who, topic) if each.row["id"] not in ids]
         return Named(topic, exact, others, len(others))
     first, comma, _ = words.partition(",")
     if comma and (part := named(engine, who, first)).exact:
@@ -124,19 +124,19 @@ def _of_days(engine: Engine, who: Principal, words: str) -> Named | None:
     if "yesterday" in folded:
         spans = (Days(now - timedelta(1), now - timedelta(1)),)
     rows = rows_where(engine, who, lambda part: within(spans, part.column("day")) == 1)
-    found = [Found(row) for row in rows if row["role"] in (None, "user")]
-    if not found:
+    memories = [Found(row) for row in rows if row["role"] in (None, "user")]
+    if not memories:
         return None
     is_day = all(first == last for first, last in spans)
-    return Named(topic, found if is_day else [], [] if is_day else found[:MOST_LIKELY])
+    return Named(topic, memories if is_day else [], [] if is_day else memories[:MOST_LIKELY])
 
 
-def is_common(found: Named) -> bool:
+def is_common(hits: Named) -> bool:
     """Whether the words are one word, no name, that too many memories hold to name one of them."""
-    word = found.topic.words.split()[-1:]
-    names = any(each[:1].isupper() for each in word) or found.topic.identifiers
-    many = sum(each.row["category"] == TURN for each in found.exact) > MOST_OF_A_WORD
-    return many and len(found.topic.groups) == 1 and not names
+    word = hits.topic.words.split()[-1:]
+    names = any(each[:1].isupper() for each in word) or hits.topic.identifiers
+    many = sum(each.row["category"] == TURN for each in hits.exact) > MOST_OF_A_WORD
+    return many and len(hits.topic.groups) == 1 and not names
 
 
 def tied_topic(engine: Engine, who: Principal, words: str) -> Topic:
@@ -179,13 +179,13 @@ def _fitting(topic: Topic) -> Callable[[str], bool]:
     mine = class_at("my", said)
     own = bool(states and class_at("i", said)) or bool(mine and not is_kin(said[mine.end() :]))
     own |= shape("own_clause").match(words) is not None
-    my_kin = any(is_kin(words[found.end() :]) for found in class_of("my", words))
+    my_kin = any(is_kin(words[match.end() :]) for match in class_of("my", words))
     denies = class_in("no", said) is not None
 
     def fits(clause: str) -> bool:
         if not topic.covers(analyse(clause)):
             return False
-        if my_kin and any(is_kin(found[1]) for found in _OF_OTHERS.finditer(plain(clause))):
+        if my_kin and any(is_kin(match[1]) for match in _OF_OTHERS.finditer(plain(clause))):
             return False
         sense = sense_of(clause)
         if own and sense.subject in (Subject.RELATED, Subject.NAMED):
@@ -197,9 +197,9 @@ def _fitting(topic: Topic) -> Callable[[str], bool]:
 
 def _found(row: MemoryRow, topic: Topic, fits: Callable[[str], bool]) -> Found | None:
     if row["category"] != TURN:
-        said = row["quote"] or row["content"]
+        text = row["quote"] or row["content"]
         covers = topic.covers(row["terms"].split())
-        return Found(row) if fits(said) or (covers and not topic.covers(analyse(said))) else None
+        return Found(row) if fits(text) or (covers and not topic.covers(analyse(text))) else None
     clauses = tuple(clause for clause in clauses_of(row["content"]) if fits(clause))
     return Found(row, clauses) if clauses else None
 
@@ -215,7 +215,7 @@ def _inflected(engine: Engine, who: Principal, topic: Topic) -> list[Found]:
 
     rows = rows_where(engine, who, chosen) if topic.groups else []
     fits = _fitting(wide)
-    return [found for row in rows if (found := _found(row, wide, fits)) is not None][:MOST_LIKELY]
+    return [memory for row in rows if (memory := _found(row, wide, fits)) is not None][:MOST_LIKELY]
 
 
 def _likely(engine: Engine, who: Principal, topic: Topic) -> tuple[list[Found], int]:
@@ -225,13 +225,13 @@ def _likely(engine: Engine, who: Principal, topic: Topic) -> tuple[list[Found], 
     def chosen(part: OwnerIndex) -> np.ndarray:
         nonlocal wide
         wide = replace(topic, groups=tuple(_alike(each, part) for each in topic.groups))
-        found = part.partly(wide.groups) | part.covered(topic)
+        hits = part.partly(wide.groups) | part.covered(topic)
         if vector is not None:
             cosines = np.where(part.column("live"), part.dots(vector), 0)
             for row in np.argsort(-cosines)[:MOST_NEAR].tolist():
                 if cosines[row] >= LEAST_COSINE:
-                    found[row], near[part.ids[row]] = True, float(cosines[row])
-        return found
+                    hits[row], near[part.ids[row]] = True, float(cosines[row])
+        return hits
 
     rows = rows_where(engine, who, chosen)
     telling = replace(wide, groups=tuple(g for g in wide.groups if not is_kin(" ".join(g))))
@@ -258,12 +258,12 @@ def _part(row: MemoryRow, topic: Topic) -> Found:
 def _alike(group: frozenset[str], part: OwnerIndex) -> frozenset[str]:
     """Return a group with the terms of the index that begin with one of it, or that begin one."""
     stems = [term for term in group if len(term) >= LEAST_STEM]
-    found = {
+    terms = {
         term
         for term in part.terms
         if len(term) >= LEAST_STEM and any(term.startswith(s) or s.startswith(term) for s in stems)
     }
-    return group | found
+    return group | terms
 
 
 def vector_of(engine: Engine, words: str) -> Floats | None:

@@ -90,10 +90,10 @@ def refuse(
 
 def _also(engine: Engine, who: Principal, about: str) -> list[tuple[str, str]]:
     """Return the keys and categories of what a topic names: "my address" is the fact location."""
-    found = named(engine, who, about)
-    clauses = [clause for each in found.exact for clause in each.clauses]
+    hits = named(engine, who, about)
+    clauses = [clause for each in hits.exact for clause in each.clauses]
     slots = [slot for clause in clauses for slot in slots_of(clause) if slot.key]
-    covers = found.topic.covers
+    covers = hits.topic.covers
     keys = {slot.key for slot in slots if not covers(analyse(f"{slot.key} {slot.value}"))}
     danger = [("category", DANGER)] if class_in("health", plain(about)) else []
     return [*(("key", key) for key in sorted(keys)), *danger]
@@ -119,8 +119,8 @@ def refusals(engine: Engine, who: Principal) -> list[Refusal]:
 
 def refused(connection: Connection, who: Principal) -> tuple[list[OptOut], bool]:
     """Return what the user refused, and whether the whole conversation is refused."""
-    found = opt_outs_of(connection, who.owner)
-    return [each for each in found if not each.ids], is_refused(who, found)
+    opt_outs = opt_outs_of(connection, who.owner)
+    return [each for each in opt_outs if not each.ids], is_refused(who, opt_outs)
 
 
 def _refusal(id: bytes, kind: str, value: str, at: int) -> Refusal:
@@ -144,8 +144,8 @@ class Gone(NamedTuple):
 
 def forget_topic(engine: Engine, who: Principal, about: str) -> int:
     """Forget for good what a topic names of the user's memories; return how many that changed."""
-    found = named(engine, who, about)
-    gone = _forget(engine, who, found.exact, found.topic)
+    hits = named(engine, who, about)
+    gone = _forget(engine, who, hits.exact, hits.topic)
     if gone.undo is not None:
         undo.finish(engine, who.owner, id_bytes(gone.undo))
     return gone.number
@@ -158,17 +158,17 @@ def forget_named(engine: Engine, who: Principal, about: str) -> tuple[Named, lis
         What they name, of which the likely stays and waits for the user; what is left of the
         exact; and what has gone.
     """
-    found = meant(engine, who, about)
-    gone = _forget(engine, who, found.exact, found.topic)
-    if found.likely:
-        ask_back(engine, who, about, found)
-    return found, named(engine, who, about).exact if found.exact else [], gone
+    hits = meant(engine, who, about)
+    gone = _forget(engine, who, hits.exact, hits.topic)
+    if hits.likely:
+        ask_back(engine, who, about, hits)
+    return hits, named(engine, who, about).exact if hits.exact else [], gone
 
 
 def meant(engine: Engine, who: Principal, about: str) -> Named:
     """Return what some words name; where one common word names too many, they are likely."""
-    found = named(engine, who, about)
-    return found._replace(exact=[], likely=found.exact, sure=0) if is_common(found) else found
+    hits = named(engine, who, about)
+    return hits._replace(exact=[], likely=hits.exact, sure=0) if is_common(hits) else hits
 
 
 def holds(engine: Engine, who: Principal, about: str) -> bool:
@@ -196,11 +196,11 @@ def sounds_meant(engine: Engine, who: Principal, texts: Sequence[str]) -> bool:
 
 
 def _forget(
-    engine: Engine, who: Principal, found: Sequence[Found], topic: Topic | None = None
+    engine: Engine, who: Principal, memories: Sequence[Found], topic: Topic | None = None
 ) -> Gone:
     """Forget memories and clauses, and what waits of a topic."""
-    redactions = [redacted(engine, row, said.__contains__) for row, said in found if said]
-    roots = [row["root"] for row, said in found if not said]
+    redactions = [redacted(engine, row, said.__contains__) for row, said in memories if said]
+    roots = [row["root"] for row, said in memories if not said]
     says = None if topic is None else lambda text: topic.covers(analyse(text))
     return _forgotten(engine, who, roots, redactions, says)
 
@@ -272,15 +272,15 @@ ASKED_DAYS = 1
 """So long a question waits, and hides what it is about. Set by judgement."""
 
 
-def ask_back(engine: Engine, who: Principal, said: str, found: Named | None = None) -> None:
+def ask_back(engine: Engine, who: Principal, said: str, hits: Named | None = None) -> None:
     """Keep a request for a day, or until the user says what is meant.
 
     Meanwhile what holds all its words is hidden.
     """
     data: dict[str, Any] = {"said": said}
-    if found is not None:
-        data["meant"] = {each.row["id"].hex(): each.places for each in found.likely}
-        data["hidden"] = [each.row["id"].hex() for each in found.likely[: found.sure]]
+    if hits is not None:
+        data["meant"] = {each.row["id"].hex(): each.places for each in hits.likely}
+        data["hidden"] = [each.row["id"].hex() for each in hits.likely[: hits.sure]]
     with owner_write(engine, who.owner, who.name) as (tx, index):
         pending.put(tx, "privacy", data, days=ASKED_DAYS, session=who.conversation)
         renew_opt_outs(tx.connection, tx.owner, index)
@@ -315,8 +315,8 @@ def forget_meant(engine: Engine, who: Principal, entry: pending.Entry) -> Gone:
     places = {bytes.fromhex(id): numbers for id, numbers in entry.data["meant"].items()}
     with engine.db.read(who.owner) as connection:
         rows = by_id(connection, who.owner, places)
-    found = []
+    memories = []
     for row in rows:
         every = clauses_of(row["content"]) if places[row["id"]] else []
-        found.append(Found(row, tuple(every[number] for number in places[row["id"]])))
-    return _forget(engine, who, found)
+        memories.append(Found(row, tuple(every[number] for number in places[row["id"]])))
+    return _forget(engine, who, memories)

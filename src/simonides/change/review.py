@@ -47,7 +47,7 @@ SECOND_LOOK = "second look"
 
 def waiting(engine: Engine, who: Principal) -> list[Waiting]:
     """Return what waits for a decision, oldest first; what nobody has decided in time ends."""
-    now, found = engine.clock.now_ms(), []
+    now, items = engine.clock.now_ms(), []
     with engine.db.read(who.owner) as connection:
         is_late = any(each.is_over(now) for each in pending.entries(connection, who.owner))
     if is_late:
@@ -56,11 +56,11 @@ def waiting(engine: Engine, who: Principal) -> list[Waiting]:
         for entry in pending.entries(connection, who.owner):
             sides = _sides(connection, who, entry)
             if entry.kind != "undo" and _may_see(who, entry, sides):
-                found.append(_shown(entry, sides))
+                items.append(_shown(entry, sides))
         for part in unread_parts(connection, who):
             id, at, why = id_text(part.id), to_datetime(part.last), (f"model:{part.failed}",)
-            found.append(Waiting(id=id, kind="unread", at=at, reasons=why))
-    return found
+            items.append(Waiting(id=id, kind="unread", at=at, reasons=why))
+    return items
 
 
 def drop_late(engine: Engine, owner: str, actor: str) -> None:

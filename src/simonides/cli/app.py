@@ -157,10 +157,10 @@ def receipts_verify(
 
 
 def _receipt(group: Any, id: str) -> Any:
-    found = [each for each in group.list(1000) if id in (each.id, each.id[-8:])]
-    if not found:
+    receipts = [each for each in group.list(1000) if id in (each.id, each.id[-8:])]
+    if not receipts:
         raise simonides.NotFound(id)
-    return found[0]
+    return receipts[0]
 
 
 @by_hand("audit", "verify")
@@ -204,8 +204,8 @@ def policy_show(
     from simonides.core.policy_file import load, policy_in
 
     agent = context.find_root().params["agent"]
-    found = BUILT_IN if file is None else policy_in(load(file), org, agent)
-    return found.model_dump(mode="json")
+    policy = BUILT_IN if file is None else policy_in(load(file), org, agent)
+    return policy.model_dump(mode="json")
 
 
 @by_hand("db", "init")

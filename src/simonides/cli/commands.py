@@ -109,9 +109,11 @@ def _lines(group: str) -> dict[str, tuple[str, str]]:
 
 def _function(group: str, name: str) -> Function:
     """Return the function of a command; typer makes the options from its signature."""
-    if found := BY_HAND.get((group, name)):
+    if command := BY_HAND.get((group, name)):
         is_draft = name == "remember"  # global options name the rest of its fields
-        return with_options(found, simonides.Draft, without=caller.IDENTITY) if is_draft else found
+        return (
+            with_options(command, simonides.Draft, without=caller.IDENTITY) if is_draft else command
+        )
     plain = name.replace("-", "_")
     verb = next(v for v in verbs.VERBS if (v.group, v.name) == (group, plain) and v.is_command)
     declared = _declared(verb)
@@ -147,17 +149,17 @@ def _declared(verb: Verb) -> Function:
 
     Loading it takes the engine, which help does not need.
     """
-    place, _, name = verb.function.partition(":")
+    module, _, name = verb.function.partition(":")
     owner, _, method = name.partition(".")
-    if loaded := sys.modules.get(f"simonides.api.{place}"):
+    if loaded := sys.modules.get(f"simonides.api.{module}"):
         return cast("Function", getattr(getattr(loaded, owner), method))
-    source = Path(verbs.__file__).with_name(f"{place}.py").read_text("utf-8")
+    source = Path(verbs.__file__).with_name(f"{module}.py").read_text("utf-8")
     tree = ast.parse(source).body
-    [found] = [each for each in tree if isinstance(each, ast.ClassDef) and each.name == owner]
-    [head] = [n for n in found.body if isinstance(n, ast.FunctionDef) and n.name == method]
+    [definition] = [each for each in tree if isinstance(each, ast.ClassDef) and each.name == owner]
+    [head] = [n for n in definition.body if isinstance(n, ast.FunctionDef) and n.name == method]
     head.body = head.body[:1]  # the docstring
     made: dict[str, Any] = {}
-    exec(compile(ast.Module([head], []), place, "exec"), made)  # noqa: S102 - our own source
+    exec(compile(ast.Module([head], []), module, "exec"), made)  # noqa: S102 - our own source
     return cast("Function", made[method])
 
 
@@ -187,8 +189,8 @@ def with_options(
             is_option = each.kind is each.KEYWORD_ONLY or each.name in options
             default = each.default.value if isinstance(each.default, Enum) else each.default
             defaults[each.name] = None if default == () else default
-            told = hints.get(each.name, each.annotation)
-            text = told if isinstance(told, str) else inspect.formatannotation(told)
+            hint = hints.get(each.name, each.annotation)
+            text = hint if isinstance(hint, str) else inspect.formatannotation(hint)
             kind, flags, facts = _kind(each.name, text, is_on=default is True)
             facts["help"] = help.get(each.name)
             if kind == list[str]:
@@ -230,11 +232,11 @@ def _kind(name: str, text: str, *, is_on: bool) -> tuple[Any, list[str], dict[st
 
 def _argument_help(doc: str) -> dict[str, str]:
     """Return the first sentence of what a docstring says of each argument."""
-    found = re.search(r"(?:Args|Attributes):\n(.*?)(?:\n\n|\Z)", doc, re.DOTALL)
-    if found is None:
+    match = re.search(r"(?:Args|Attributes):\n(.*?)(?:\n\n|\Z)", doc, re.DOTALL)
+    if match is None:
         return {}
-    told = {}
-    for name, text in re.findall(r"^    (\w+): (.*?)(?=^    \w+: |\Z)", found[1], re.DOTALL | re.M):
+    sentences = {}
+    for name, text in re.findall(r"^    (\w+): (.*?)(?=^    \w+: |\Z)", match[1], re.DOTALL | re.M):
         sentence = re.split(r"(?<=[.;:])\s", " ".join(text.replace("``", "").split()))[0]
-        told[name] = f"{sentence.rstrip('.;:').replace('`', '')}."
-    return told
+        sentences[name] = f"{sentence.rstrip('.;:').replace('`', '')}."
+    return sentences

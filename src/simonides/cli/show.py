@@ -88,9 +88,9 @@ def show_error(error: TyperException | SimonidesError, context: Any, *, as_json:
         path = getattr(getattr(error, "ctx", None), "command_path", "simonides")
         code, message, retryable, status = "usage", error.format_message(), False, 2
         hint = f"run: {path} --help"
-    told = {"code": code, "message": message, "hint": hint, "retryable": retryable}
+    fields = {"code": code, "message": message, "hint": hint, "retryable": retryable}
     lines = f"error: {_visible(message)}\nhint: {hint}"
-    print(json.dumps({"error": told}) if as_json else lines, file=sys.stderr)
+    print(json.dumps({"error": fields}) if as_json else lines, file=sys.stderr)
     return status
 
 
@@ -110,18 +110,18 @@ def _as_command_line(error: SimonidesError, context: Any) -> tuple[str, str]:
     if group == "task":
         names["task"] = "NAME"
 
-    def call(found: re.Match[str]) -> str:
-        name, options = found["name"], _NAMED.findall(found["arguments"])
+    def call(match: re.Match[str]) -> str:
+        name, options = match["name"], _NAMED.findall(match["arguments"])
         if verbs := [each for each in VERBS if each.name == name]:
             verb = min(verbs, key=lambda each: each.group != group)
             return f"`{' '.join(filter(None, ('simonides', verb.group, verb.name)))}`"
         if options:
             return " ".join(f"--{option.replace('_', '-')}" for option in options)
-        return f"`simonides {name}`" if name in GROUPS else found[0]
+        return f"`simonides {name}`" if name in GROUPS else match[0]
 
     def translated(text: str) -> str:
-        text = _NAMED.sub(lambda found: f"--{found[1].replace('_', '-')}", _CALL.sub(call, text))
-        return _SNAKE.sub(lambda found: names.get(found[0], found[0]), text)
+        text = _NAMED.sub(lambda match: f"--{match[1].replace('_', '-')}", _CALL.sub(call, text))
+        return _SNAKE.sub(lambda match: names.get(match[0], match[0]), text)
 
     message = str(error)
     field = re.match(r"\w+", message) if isinstance(error, InvalidInput) else None
@@ -231,10 +231,10 @@ def _item(item: Item) -> str:
             last = f"{item.last:%Y-%m-%d %H:%M}"
             return f"{_visible(item.name)}  {item.turns} turns  {state}  [{last}]"
         case results.Waiting():
-            told = [_visible(item.said)] if item.said else [_record(side) for side in item.sides]
+            texts = [_visible(item.said)] if item.said else [_record(side) for side in item.sides]
             asked = "  still true?" if item.kind == "aged" else ""
             head = f"{item.id[-8:]}  {item.kind}  [{item.at:%Y-%m-%d}]{asked}"
-            return "\n    ".join((head, *told))
+            return "\n    ".join((head, *texts))
         case results.Refusal():
             return f"{item.id[-8:]}  {item.kind}  {_visible(item.value)}  [{item.at:%Y-%m-%d}]"
 
@@ -273,15 +273,15 @@ def _explanation(result: results.Explanation) -> Iterable[str]:
     yield from _reasons(result)
 
 
-def _reasons(found: results.Hit | results.Explanation, most: int | None = None) -> Iterable[str]:
+def _reasons(item: results.Hit | results.Explanation, most: int | None = None) -> Iterable[str]:
     pairs = [
         f"{m.asked} = {m.found}"
         if m.asked.casefold() == m.found.casefold()
         else f"{m.asked} ~ {m.found} ({m.likeness:.2f})"
-        for m in found.met
+        for m in item.met
     ]
     yield f"met: {', '.join(pairs) or '-'}"
-    parts = [f"{PARTS.get(name, name)} {part:+.1f}" for name, part in found.why.items()]
+    parts = [f"{PARTS.get(name, name)} {part:+.1f}" for name, part in item.why.items()]
     yield "; ".join(parts[:most])
 
 

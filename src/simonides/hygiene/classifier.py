@@ -63,10 +63,10 @@ def threshold(size: float) -> float:
 
 @cache
 def _model() -> tuple[NDArray[np.int8], dict[str, Any]]:
-    place = files("simonides.hygiene") / "weights"
-    with (place / "weights.npy").open("rb") as stream:
+    folder = files("simonides.hygiene") / "weights"
+    with (folder / "weights.npy").open("rb") as stream:
         weights = np.load(stream, allow_pickle=False)
-    return weights, json.loads((place / "manifest.json").read_text("utf-8"))
+    return weights, json.loads((folder / "manifest.json").read_text("utf-8"))
 
 
 def _features(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -84,12 +84,12 @@ def _features(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64
     hashes *= np.uint32(_MIX)
     hashes ^= hashes >> np.uint32(15)
     hashes *= np.uint32(_SPREAD)
-    found = np.concatenate([owner for _, owner in runs]) | hashes >> np.uint32(32 - _BUCKET_BITS)
-    found.sort()
-    once = np.ones(len(found), np.bool_)
-    np.not_equal(found[1:], found[:-1], out=once[1:])
-    found = found[once].astype(np.int64)
-    return found >> _BUCKET_BITS, found & (BUCKETS - 1)
+    pairs = np.concatenate([owner for _, owner in runs]) | hashes >> np.uint32(32 - _BUCKET_BITS)
+    pairs.sort()
+    once = np.ones(len(pairs), np.bool_)
+    np.not_equal(pairs[1:], pairs[:-1], out=once[1:])
+    pairs = pairs[once].astype(np.int64)
+    return pairs >> _BUCKET_BITS, pairs & (BUCKETS - 1)
 
 
 def _words(codes: Units, spread: Units, owners: Units) -> tuple[Units, Units]:

@@ -41,9 +41,9 @@ def _signed(text: str) -> tuple[list[str], bool]:
     """Return what a text says without negations and opposites, and whether it denies that."""
     words = [word for word in read(text).telling if word != ","]
     kept = [OPPOSITES.get(word, word) for word in words if word not in _UNTOLD]
-    told = analyse(" ".join(kept)) + [word for word in kept if word in _PRONOUNS]
+    terms = analyse(" ".join(kept)) + [word for word in kept if word in _PRONOUNS]
     negations = sum(word in NEGATIONS for word in words)
-    return told, (negations + sum(OPPOSITES.get(word, word) != word for word in words)) % 2 == 1
+    return terms, (negations + sum(OPPOSITES.get(word, word) != word for word in words)) % 2 == 1
 
 
 def _give_other_values(one: str, other: str) -> bool:

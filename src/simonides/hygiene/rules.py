@@ -41,11 +41,11 @@ def disguises(text: str) -> list[tuple[str, set[str]]]:
     if not removed:
         return []
     spelled = {code: chr(code - _TAGS.start) for code in tags if code in _PRINTABLE_TAGS}
-    found = []
+    readings = []
     for table in [removed, removed | spelled] if spelled else [removed]:
         lacking = {chr(code) for code, replacement in table.items() if not replacement}
-        found.append((_replaced(text, table), lacking))
-    return found
+        readings.append((_replaced(text, table), lacking))
+    return readings
 
 
 def _replaced(text: str, table: dict[int, str]) -> str:
@@ -104,18 +104,18 @@ class Rules:
 
         Invisible characters do not hide a finding; its span includes them.
         """
-        found = self._in_reading(text)
+        findings = self._in_reading(text)
         for reading, lacking in disguises(text):
             if inside := self._in_reading(reading):
-                at = [place for place, char in enumerate(text) if char not in lacking]
-                found += [replace(f, start=at[f.start], end=at[f.end - 1] + 1) for f in inside]
-        return _merged(found) if found else ()
+                at = [position for position, char in enumerate(text) if char not in lacking]
+                findings += [replace(f, start=at[f.start], end=at[f.end - 1] + 1) for f in inside]
+        return _merged(findings) if findings else ()
 
     def _in_reading(self, text: str) -> list[Finding]:
-        found: list[Finding] = []
+        findings: list[Finding] = []
         hinted = self._hints.in_text(text)
         if not hinted:
-            return found
+            return findings
         data = encoded(text)
         covered = bytearray(len(text))
         left = MAX_MATCHES
@@ -129,14 +129,14 @@ class Rules:
             for start, end in places:
                 if covered.find(1, start, end) < 0 and check(text, start, end):
                     covered[start:end] = b"\1" * (end - start)
-                    found.append(Finding(name, start, end, severe))
-        return found
+                    findings.append(Finding(name, start, end, severe))
+        return findings
 
 
-def _merged(found: Iterable[Finding]) -> tuple[Finding, ...]:
+def _merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return findings by position; overlapping ones become one, named by the first severe one."""
     merged: list[Finding] = []
-    for each in sorted(found, key=lambda each: (each.start, not each.severe, -each.end)):
+    for each in sorted(findings, key=lambda each: (each.start, not each.severe, -each.end)):
         if merged and each.start < merged[-1].end:
             last = merged[-1]
             name = each.name if each.severe > last.severe else last.name

@@ -261,7 +261,7 @@ class _Chat:
 
     def _with_digest(self, path: str, body: Any) -> _Request | None:
         """Return a request with its digest, or None if it asks no model."""
-        where, place = _CHATS.get(path.partition("?")[0], ("", ""))
+        where, target = _CHATS.get(path.partition("?")[0], ("", ""))
         given = body.get(where) if isinstance(body, Mapping) else None
         if not isinstance(given, Iterable):
             return None
@@ -283,23 +283,23 @@ class _Chat:
         about = [self._typed(items[n]) for n in asked[-2:]] or (
             last.about if last is not None else []
         )
-        found = self._digest(about, items, last)
-        text, of = found.text if found else "", None
-        if found is not None:
-            of = _Told(about, found.receipt)
+        recalled = self._digest(about, items, last)
+        text, of = recalled.text if recalled else "", None
+        if recalled is not None:
+            of = _Told(about, recalled.receipt)
             self._note(key, of)
             if earlier:
                 self._note(str(earlier), of)
-        if place == where:
+        if target == where:
             at = asked[-1] if asked else 0
-            told: Any = [{"role": "system", "content": text}] if text else []
-            told = [*items[:at], *told, *items[at:]]
+            value: Any = [{"role": "system", "content": text}] if text else []
+            value = [*items[:at], *value, *items[at:]]
         else:
-            told = _appended(body.get(place), text)
+            value = _appended(body.get(target), text)
         answered = max((n for n, role in enumerate(roles) if role == "assistant"), default=-1) + 1
         new = [n for n in range(answered, len(roles)) if roles[n] != "system"]
         said = [self._typed(_without_digest(items[n])) for n in new]
-        sent = body if told is body.get(place) else {**body, place: told}
+        sent = body if value is body.get(target) else {**body, target: value}
         return _Request(sent, said, of)
 
     def _typed(self, item: Any) -> Any:
@@ -314,19 +314,19 @@ class _Chat:
         self, about: Sequence[Any], items: Sequence[Any], last: _Told | None
     ) -> Digest | None:
         """Return the digest of a request: a new one, or in a loop of tool calls the last one."""
-        found = None
+        recalled = None
         if last is not None:
             with suppress(NotReplayable):
-                found = self.memory.receipts.replay(last.receipt)
-        if not found and about:
+                recalled = self.memory.receipts.replay(last.receipt)
+        if not recalled and about:
             if not self.memory._engine.worker.wait(self._jobs, MOST_WAIT_S):
                 _log.debug("the digest does not know yet what was said before")
             shown = self.memory._call(turns_saying, items)
-            found = self.memory._call(digest, about, shown=shown, receipt=self._keeps)
-        return found
+            recalled = self.memory._call(digest, about, shown=shown, receipt=self._keeps)
+        return recalled
 
-    def _note(self, key: str, told: _Told) -> None:
-        self._last[key] = told
+    def _note(self, key: str, entry: _Told) -> None:
+        self._last[key] = entry
         while len(self._last) > SHOWN:
             self._last.popitem(last=False)
 
@@ -351,9 +351,9 @@ class _Chat:
         if request.told is not None and _field(response, "object") == "response":
             self._note(_field(response, "id"), request.told)  # the next request may name it
         text = "".join(_text_of(piece) for piece in pieces)
-        said = [*request.new, *([{"role": "assistant", "content": text}] if text else [])]
-        if said:
-            add = partial(_forgiving(NOT_ADDED)(self.memory.add), said)
+        messages = [*request.new, *([{"role": "assistant", "content": text}] if text else [])]
+        if messages:
+            add = partial(_forgiving(NOT_ADDED)(self.memory.add), messages)
             name = f"{self._jobs}{next(_numbers)}"
             self.memory._engine.worker.submit(name, add, at_close=True)
 

@@ -111,19 +111,19 @@ def _kept(
     lines: list[AddLine] = []
     batch: list[Said] = []
     later = len(read) - len(resent) > SLICE
-    for place, each in enumerate(read):
+    for number, each in enumerate(read):
         asks = [ask for piece in each.pieces for ask in piece.asks]
-        ends = asks or len(batch) == SLICE or place in resent
+        ends = asks or len(batch) == SLICE or number in resent
         if batch and (ends or each.is_after(batch[-1], engine.settings.idle_minutes)):
             lines += _stored(engine, who, batch, turns_later=later)
             batch = []
-        if place in resent:
+        if number in resent:
             lines.append(AddLine(role=each.message.role, reasons=("resent",)))
             continue
-        batch.append(replace(each, edits=edited.get(place, ())))
+        batch.append(replace(each, edits=edited.get(number, ())))
         if asks:
-            told = any(ask.kind is Request.OFF_RECORD for ask in asks)
-            cut = told or any(piece.is_cut for piece in each.pieces)
+            is_off_record = any(ask.kind is Request.OFF_RECORD for ask in asks)
+            cut = is_off_record or any(piece.is_cut for piece in each.pieces)
             sure = privacy.asks_everything(engine, who)
             done = tuple(carry_out(engine, who, ask, cut=cut, confirmed=sure) for ask in asks)
             [line] = _stored(engine, who, batch, turns_later=later)
@@ -192,22 +192,22 @@ class Said:
 # -- facts that a message corrects or keeps --------------------------------------------------------
 
 
-def _correct_facts(engine: Engine, who: Principal, said: Sequence[Piece]) -> None:
+def _correct_facts(engine: Engine, who: Principal, pieces: Sequence[Piece]) -> None:
     """Let "Sorry, I meant Hull" teach what it corrects, a fact of the turns before it."""
-    for place, piece in enumerate(said):
+    for number, piece in enumerate(pieces):
         for clause in piece.corrections:
-            recent = [f for each in said[max(place - SOON, 0) : place] for f in each.learned]
+            recent = [f for each in pieces[max(number - SOON, 0) : number] for f in each.learned]
             facts = [*reversed(recent), *_last_facts(engine, who)]
             fact = next(filter(None, (_corrected(each, clause) for each in facts)), None)
             piece.learned += [fact] if fact is not None else []
 
 
-def _keep_last(engine: Engine, who: Principal, said: Sequence[Piece]) -> None:
+def _keep_last(engine: Engine, who: Principal, pieces: Sequence[Piece]) -> None:
     """Let "Remember that." keep what the user said last, in this call or before."""
-    for place, piece in enumerate(said):
+    for number, piece in enumerate(pieces):
         if not piece.keeps_last:
             continue
-        own = [each.text for each in said[:place] if each.source == "user_stated"]
+        own = [each.text for each in pieces[:number] if each.source == "user_stated"]
         with engine.db.read(who.owner) as connection:
             own = own or [row["content"] for row in privacy.last_said(connection, who)]
         piece.learned += [{"content": text, "category": "fact"} for text in own[-1:]]
@@ -225,8 +225,8 @@ def _corrected(fact: Mapping[str, Any], clause: str) -> dict[str, Any] | None:
     quote = fact.get("quote") or ""
     if key is None or not new or old not in quote:
         return None
-    said = {Slot(folded(slot.key), slot.value) for slot in slots_of(quote.replace(old, new))}
-    if Slot(key, new) not in said:
+    slots = {Slot(folded(slot.key), slot.value) for slot in slots_of(quote.replace(old, new))}
+    if Slot(key, new) not in slots:
         return None
     return {"content": new, "key": key, "category": fact["category"], "quote": clause}
 
@@ -235,16 +235,16 @@ def _corrected(fact: Mapping[str, Any], clause: str) -> dict[str, Any] | None:
 
 
 def _stored(
-    engine: Engine, who: Principal, said: Sequence[Said], *, turns_later: bool
+    engine: Engine, who: Principal, batch: Sequence[Said], *, turns_later: bool
 ) -> list[AddLine]:
     """Store messages in one transaction, each with what is learned from it."""
-    every = [j for each in said for turn, facts in each.judged for j in (turn, *facts)]
+    every = [j for each in batch for turn, facts in each.judged for j in (turn, *facts)]
     ready = iter(embedded(engine, every, turns_later=turns_later))
     lines: list[AddLine] = []
     with owner_write(engine, who.owner, who.name) as write:
         tx = write.tx
         position = first = next_position(tx, who)
-        for each in said:
+        for each in batch:
             kept: list[Outcome] = []
             learned: list[Outcome] = []
             over = len(tx.ended)
@@ -267,7 +267,7 @@ def _stored(
             ended = [row for id in tx.ended[over:] if (row := tx.known(id))["ended_by"] in turns]
             gone += [record_of(row) for row in ended if row["position"] is None]
             lines.append(_line(each, kept, learned, gone))
-        said_at = [each.when or local_time(engine.clock, tx.now) for each in said]
+        said_at = [each.when or local_time(engine.clock, tx.now) for each in batch]
         was = go_on(engine, tx, who, first, position - first, said_at)
     if was.is_over(to_ms(said_at[0]), engine.settings.idle_minutes):
         engine.worker.ask("end", who.owner, was.id.hex())
@@ -295,12 +295,12 @@ def _settle(engine: Engine, who: Principal, pieces: Sequence[Piece]) -> None:
 
 def _cut_refused(pieces: Sequence[Piece], refused: tuple[list[OptOut], bool]) -> None:
     """Cut out of the turns what the user does not want to be kept, as `privacy.refused` says it."""
-    found, is_refused = refused
+    opt_outs, is_refused = refused
     for piece in pieces:
         if is_refused and piece.is_kept:
             piece.drop()
             piece.reasons.append("refused_by_user")
-        for each in found:
+        for each in opt_outs:
             if each.topic is not None and each.topic.covers(analyse(piece.text)):
                 piece.cut(each.topic)
             elif each.topic is None:

@@ -59,8 +59,8 @@ def end(engine: Engine, who: Principal) -> SessionReport:
     """End what is open of a conversation, and whatever end of it a killed process left behind."""
     if _open_part(engine, who) is not None:
         with owner_write(engine, who.owner, who.name) as (tx, _):
-            if (found := parts.last_part(tx.connection, who)) is not None:
-                parts.begin_end(engine, tx, found, parts.next_position(tx, who) - 1)
+            if (last := parts.last_part(tx.connection, who)) is not None:
+                parts.begin_end(engine, tx, last, parts.next_position(tx, who) - 1)
     report = SessionReport(session=who.conversation)
     for part in parts.ending_parts(engine, who.owner, parts.conversation_name(who)):
         report = take_steps(engine, who, part)
@@ -129,10 +129,10 @@ def checkpoint(engine: Engine, who: Principal) -> SessionReport:
     part = _open_part(engine, who)
     if part is None:
         return SessionReport(session=who.conversation)
-    found = read_waiting(engine, who, part.id)
+    report = read_waiting(engine, who, part.id)
     ending = SessionEnd(engine, who, part)
     ending.do("checkpoint")
-    return ending.report.model_copy(update=found.reported)
+    return ending.report.model_copy(update=report.reported)
 
 
 class SessionEnd:
@@ -219,25 +219,25 @@ class SessionEnd:
 
     def _extract(self) -> None:
         """Let the model read what is left, and sum it up; what it stores, it stores itself."""
-        told = self._told()
-        found = read_waiting(self._engine, self._who, self._part.id, sums_up=is_substantive(told))
-        self._said(**found.reported)
+        turns = self._told()
+        report = read_waiting(self._engine, self._who, self._part.id, sums_up=is_substantive(turns))
+        self._said(**report.reported)
         self._read()  # something may be forgotten while the model reads
-        said = [each["content"] for each in self._told()]
-        self._by_model = supported_summary(found.summary, said, MOST_CHARS)
+        texts = [each["content"] for each in self._told()]
+        self._by_model = supported_summary(report.summary, texts, MOST_CHARS)
 
     def _summary(self) -> Effect | None:
-        told = self._told()
-        if not is_substantive(told):
+        turns = self._told()
+        if not is_substantive(turns):
             return None
         policy = self._engine.policies.for_org(self._who.home.org, self._who.agent)
         ruling = [row for row in self._learned if policy.rules(row["category"]) or row["key"]]
-        text, quoted = summarised(told, [row["quote"] or row["content"] for row in ruling])
+        text, quoted = summarised(turns, [row["quote"] or row["content"] for row in ruling])
         if self._by_model:
-            text, quoted = f"{text.splitlines()[0]}\n{self._by_model}", told[-MOST_PARENTS:]
+            text, quoted = f"{text.splitlines()[0]}\n{self._by_model}", turns[-MOST_PARENTS:]
         if not text:
             return None
-        last = max(time_said(turn) for turn in told)
+        last = max(time_said(turn) for turn in turns)
         draft = Draft(
             text,
             category=SUMMARY,
@@ -274,18 +274,18 @@ class SessionEnd:
             entries = list(pending.entries(connection, self._who.owner))
         own = [entry for entry in entries if entry.session == parts.conversation_name(self._who)]
         held = [entry for entry in own if entry.kind == "held"]
-        found = [each for each in held if _is_supported(each, self._turns)]
-        judged += [judge_held(self._engine, self._who, entry) for entry in found]
+        supported = [each for each in held if _is_supported(each, self._turns)]
+        judged += [judge_held(self._engine, self._who, entry) for entry in supported]
         judged = embedded(self._engine, judged)
 
         def store(write: OwnerWrite) -> None:
             tx = write.tx
             waiting = {each.id for each in pending.entries(tx.connection, tx.owner)}
             gone = [each for each in held if each.id not in waiting]  # it was decided meanwhile
-            ready = zip([*[None] * len(notes), *found], judged, strict=True)
+            ready = zip([*[None] * len(notes), *supported], judged, strict=True)
             outcomes = [decided_alone(write, each) for entry, each in ready if entry not in gone]
-            dropped = [entry for entry in held if is_last and entry not in found]
-            for entry in found + dropped:
+            dropped = [entry for entry in held if is_last and entry not in supported]
+            for entry in supported + dropped:
                 if entry not in gone:
                     reason = "no_support" if entry in dropped else "supported"
                     tx.remove("pending", entry.id, EventType.REVIEWED, reason)

@@ -122,28 +122,28 @@ def read_waiting(
         id: Of the part.
         sums_up: Whether the model is asked for a summary of the whole part, too.
     """
-    found = ModelReport()
+    report = ModelReport()
     while engine.models is not None:
         with engine.db.read(who.owner) as connection:
             part = parts.part_of(connection, who.owner, id)
             if part is None:
-                return found
+                return report
             turns, has_more = _first(_waiting(connection, who, part))
             is_last = sums_up and not has_more
             question = _question(engine, who, connection, part, turns, is_last)
         if not turns and not (sums_up and part.turns):
-            return found
+            return report
         try:
             answer, usage = _asked(engine, engine.models, who, question.text, sums_up=is_last)
         except ModelFailed as error:
             _keep_failure(engine, who, part, error.reason)
-            return found._replace(reasons=(*found.reasons, f"model:{error.reason}"))
+            return report._replace(reasons=(*report.reasons, f"model:{error.reason}"))
         more = _stored(engine, who, part, question, answer)
-        outcomes, reasons = found.outcomes + more.outcomes, found.reasons + more.reasons
-        found = ModelReport(outcomes, more.summary, reasons, found.usage + usage)
+        outcomes, reasons = report.outcomes + more.outcomes, report.reasons + more.reasons
+        report = ModelReport(outcomes, more.summary, reasons, report.usage + usage)
         if not has_more:
-            return found
-    return found
+            return report
+    return report
 
 
 def read_begun(engine: Engine) -> None:
@@ -166,13 +166,13 @@ def read_by_model(engine: Engine, who: Principal, *, wait: bool) -> dict[str, An
         part = parts.last_part(connection, who)
     if part is None:
         return {}
-    found = read_waiting(engine, who, part.id) if wait else ModelReport()
+    report = read_waiting(engine, who, part.id) if wait else ModelReport()
     with engine.db.read(who.owner) as connection:
         turns = _waiting(connection, who, parts.part_of(connection, who.owner, part.id) or part)
     chars = sum(len(turn["content"]) for turn in turns)
     if (len(turns) >= WAITING_TURNS or chars >= WAITING_CHARS) and not wait:
         engine.worker.ask("read", who.owner, part.id.hex())
-    return {**found.reported, "unfinished": len(turns)}
+    return {**report.reported, "unfinished": len(turns)}
 
 
 def summed_up(
@@ -188,13 +188,13 @@ def summed_up(
         return ""
     turns = _own(turns)
     said, ids = [each["content"] for each in turns], [each["id"] for each in turns]
-    known = engine.models.summaries.get(part.id)
-    if known is not None and known[0] == ids:
-        return known[1]
+    cached = engine.models.summaries.get(part.id)
+    if cached is not None and cached[0] == ids:
+        return cached[1]
     question = "\n".join(_line("-", each) for each in turns)[-MOST_CHARS:]
     try:
-        told = instructions(only_sums_up=True)
-        answer = _answered(engine, engine.models, who, told, question, seconds=BUFFER_S)
+        brief = instructions(only_sums_up=True)
+        answer = _answered(engine, engine.models, who, brief, question, seconds=BUFFER_S)
     except ModelFailed:
         return ""
     text = supported_summary(answer.output, said, SUMMARY_CHARS)
@@ -221,10 +221,10 @@ def _own(turns: Sequence[MemoryRow]) -> list[MemoryRow]:
 def _first(turns: Sequence[MemoryRow]) -> tuple[list[MemoryRow], bool]:
     """Return as many turns as fit into a question, and whether more wait."""
     chars = 0
-    for place, turn in enumerate(turns):
+    for number, turn in enumerate(turns):
         chars += len(_line("0", turn))
-        if chars > MOST_CHARS and place:
-            return list(turns[:place]), True
+        if chars > MOST_CHARS and number:
+            return list(turns[:number]), True
     return list(turns), False
 
 
@@ -240,23 +240,23 @@ def _question(
     read = part.data["read"]
     first = part.data["first"] if sums_up else read + 1 - EARLIER
     earlier = parts.turns_of(connection, who, max(first, 0), read)
-    told = [each for each in unrefused(connection, who, earlier) if not each["origin"]]
-    before = [_line("-", each) for each in told]
-    if sums_up and told:  # of what it has read already, the end of the talk needs the gist
-        before = [summarised(told, ())[0]]
+    talk = [each for each in unrefused(connection, who, earlier) if not each["origin"]]
+    before = [_line("-", each) for each in talk]
+    if sums_up and talk:  # of what it has read already, the end of the talk needs the gist
+        before = [summarised(talk, ())[0]]
     keys = engine.policies.for_org(who.home.org, who.agent).proposals.keys
     rows = memories(connection, statements.KNOWN, owner=who.owner, purpose=who.purpose or "")
     known = unrefused(connection, who, rows)
     learned = {each["root"] for each in parts.learned_from(connection, who.owner, turns)}
     taught = [each for each in known if each["root"] in learned]
     read_out = frozenset(each["root"] for each in taught if _may_err(each))
-    places = {id_text(each["id"]): place for place, each in enumerate(turns)}
+    places = {id_text(each["id"]): number for number, each in enumerate(turns)}
     lines = [
         f"date: {local_time(engine.clock, engine.clock.now_ms()):%Y-%m-%d}",
         f"keys: {' '.join(sorted(keys))}",
         "known:", *(_known(n, each, places) for n, each in enumerate(known)),
         "earlier:", *before, "turns:",
-        *(_line(str(place), each) for place, each in enumerate(turns)),
+        *(_line(str(number), each) for number, each in enumerate(turns)),
     ]  # fmt: skip
     return ModelQuestion("\n".join(lines), turns, dict(enumerate(known)), read_out)
 
@@ -267,11 +267,11 @@ def _may_err(row: MemoryRow) -> bool:
     return is_said and row["importance"] != Importance.CRITICAL
 
 
-def _line(place: str, turn: MemoryRow) -> str:
+def _line(mark: str, turn: MemoryRow) -> str:
     """Return a turn as one line, so that no text of it can look like another line."""
     most = TURN_CHARS if turn["role"] == "user" else ANSWER_CHARS
-    speaker, said = one_line(turn["speaker"] or turn["role"]), one_line(turn["content"])
-    return f"{place} {speaker}: {said[:most]}"
+    speaker, content = one_line(turn["speaker"] or turn["role"]), one_line(turn["content"])
+    return f"{mark} {speaker}: {content[:most]}"
 
 
 def _known(number: int, row: MemoryRow, places: Mapping[str, int]) -> str:
@@ -304,7 +304,7 @@ def _answered(
     engine: Engine,
     models: LanguageModels,
     who: Principal,
-    told: str,
+    brief: str,
     question: str,
     output: type[Extraction] | None = None,
     *,
@@ -321,7 +321,7 @@ def _answered(
         spent = connection.one(statements.COUNTED, params)
     if spent is not None and spent[0] >= most:
         raise ModelFailed("refused", f"{most} requests of this user today; the limit of a day")
-    answer = models.ask(told, question, output, seconds=seconds)
+    answer = models.ask(brief, question, output, seconds=seconds)
     with engine.db.write(who.owner) as connection:
         connection.run(statements.COUNT, {**params, "value": answer.usage.requests})
     return answer
@@ -371,19 +371,19 @@ class _Proposed(NamedTuple):
 def _judged(
     engine: Engine, who: Principal, policy: Policy, question: ModelQuestion, answer: Extraction
 ) -> _Proposed:
-    said = {n: turn for n, turn in enumerate(question.turns) if turn["role"] == "user"}
+    turns = {n: turn for n, turn in enumerate(question.turns) if turn["role"] == "user"}
     judged, held, reasons = proposed = _Proposed([], [], [])
     for item in answer.items:
-        turn = said.get(item.turn)
+        turn = turns.get(item.turn)
         if turn is None:
             reasons.append("proposal:no_such_turn")
             continue
-        found = checked(item, turn["content"], allowed=policy.proposals.category_of)
-        if found.decision == "drop":
-            reasons += [f"proposal:{reason}" for reason in found.reasons]
+        verdict = checked(item, turn["content"], allowed=policy.proposals.category_of)
+        if verdict.decision == "drop":
+            reasons += [f"proposal:{reason}" for reason in verdict.reasons]
             continue
         try:
-            draft = _draft(engine, found.fields | _wanted(policy, item, turn), turn)
+            draft = _draft(engine, verdict.fields | _wanted(policy, item, turn), turn)
             candidate = candidate_of(engine, who, draft)
         except NotFound:  # forgotten while the model was reading
             reasons.append("proposal:no_such_turn")
@@ -395,10 +395,10 @@ def _judged(
         if isinstance(made, Commit) and item.about in question.known:
             about = question.known[item.about]["root"]
             made = replace(made, relation=item.relation, about=about)
-        if found.decision == "commit" or isinstance(made, Drop):
+        if verdict.decision == "commit" or isinstance(made, Drop):
             judged.append(made)
         else:
-            held.append((draft_fields(made.candidate), found.reasons))
+            held.append((draft_fields(made.candidate), verdict.reasons))
     return proposed
 
 
@@ -407,9 +407,9 @@ def _wanted(policy: Policy, item: Proposal, turn: MemoryRow) -> dict[str, Any]:
     names = policy.extract.categories.get(item.category or "")
     if names is None or item.category not in policy.categories:
         return {}
-    said = turn["content"].casefold()
-    given = {name: item.details[name] for name in names if item.details.get(name)}
-    stated = {name: value for name, value in given.items() if value.casefold() in said}
+    content = turn["content"].casefold()
+    details = {name: item.details[name] for name in names if item.details.get(name)}
+    stated = {name: value for name, value in details.items() if value.casefold() in content}
     return {"category": item.category, "metadata": stated or None}
 
 

@@ -96,9 +96,9 @@ def buffer(engine: Engine, who: Principal, *, max_tokens: int = 8_000) -> Buffer
         cut = min(cut + max((len(said) - cut) // 2, 1), len(said) - 1)
         text, _ = summarised(turns[:cut], ())
         summary = [{"role": "system", "content": f"Summary of {cut} earlier turns. {text}"}]
-    told = summed_up(engine, who, part, turns[:cut]) if part is not None and cut else ""
-    if told and count(told) <= count(summary[0]["content"]):
-        summary = [{"role": "system", "content": f"Summary of {cut} earlier turns. {told}"}]
+    gist = summed_up(engine, who, part, turns[:cut]) if part is not None and cut else ""
+    if gist and count(gist) <= count(summary[0]["content"]):
+        summary = [{"role": "system", "content": f"Summary of {cut} earlier turns. {gist}"}]
     shown = (*summary, *said[cut:])
     return Buffer(
         messages=shown,

@@ -297,10 +297,10 @@ def _learn(piece: Piece, clause: str) -> None:
     if is_for_now(clause):
         return
     piece.corrections += [clause] if corrected(clause) else []
-    found = [fact_fields(clause, each.key, each.value) for each in slots_of(clause)]
+    facts = [fact_fields(clause, each.key, each.value) for each in slots_of(clause)]
     piece.learned += [
         each
-        for each in found
+        for each in facts
         if each["category"] != DANGER or "diet" in each["tags"] or is_danger(clause)
     ]
 
@@ -316,14 +316,14 @@ def _learn_danger(piece: Piece, sense: Sense, before: Sense | None) -> None:
     if any(_evidence(each) in sense.text for each in known):
         return
     first, *rest = clauses(sense.text) or [sense.text]
-    found = [first] if is_danger(first, before) else []
-    found += [each for each in rest if is_danger(each, sense)]
-    found = list(filter(is_whole_clause, found))
+    dangers = [first] if is_danger(first, before) else []
+    dangers += [each for each in rest if is_danger(each, sense)]
+    dangers = list(filter(is_whole_clause, dangers))
     # "can't eat sesame, I'm allergic": the other clause says what the danger is.
-    is_bare = len(rest) == 1 and any(len(query_terms(each)) < 3 for each in found)
-    if is_bare or (not found and is_danger(sense.text, before)):
-        found = [sense.text]
-    for clause in found:
+    is_bare = len(rest) == 1 and any(len(query_terms(each)) < 3 for each in dangers)
+    if is_bare or (not dangers and is_danger(sense.text, before)):
+        dangers = [sense.text]
+    for clause in dangers:
         who = f"{before.who}: " if before is not None and sense_of(clause).who == "they" else ""
         danger = {"content": f"{who}{clause}", "category": DANGER, "importance": "critical"}
         piece.learned.append({**danger, "quote": clause} if who else danger)

@@ -83,48 +83,48 @@ def _is_refused(engine: Engine, who: Principal, about: str) -> bool:
 
 def _hidden(engine: Engine, who: Principal, about: str) -> tuple[str, bool]:
     """Return what the user is told of a refusal, and whether all of it is clear."""
-    found, answer = named(engine, who, about), f"Nothing about {about} is kept from now on."
-    if found.exact:
-        answer = f"{answer} What is known is not used:{_lines(found.exact)}"
-    if found.likely:
-        privacy.ask_back(engine, who, about, found)
-        return f"{answer} {_question(found.likely)}", False
-    return answer if found.exact else f"{answer} Nothing is found under these words.", True
+    hits, answer = named(engine, who, about), f"Nothing about {about} is kept from now on."
+    if hits.exact:
+        answer = f"{answer} What is known is not used:{_lines(hits.exact)}"
+    if hits.likely:
+        privacy.ask_back(engine, who, about, hits)
+        return f"{answer} {_question(hits.likely)}", False
+    return answer if hits.exact else f"{answer} Nothing is found under these words.", True
 
 
 def _forgotten(engine: Engine, who: Principal, about: str) -> tuple[str, bool, privacy.Gone]:
     """Forget what some words name; return what the user is told, whether it is done, and what."""
-    found, left, gone = privacy.forget_named(engine, who, about)
+    hits, left, gone = privacy.forget_named(engine, who, about)
     if left:
         return f"This could not be forgotten:{_lines(left)}", False, gone
-    answer = f"{_counted(gone, about).removesuffix('.')}:{_lines(found.exact)}\n"
-    if found.likely:
-        return (answer if found.exact else "") + _question(found.likely), False, gone
-    if not found.exact:
+    answer = f"{_counted(gone, about).removesuffix('.')}:{_lines(hits.exact)}\n"
+    if hits.likely:
+        return (answer if hits.exact else "") + _question(hits.likely), False, gone
+    if not hits.exact:
         return f"Nothing is found under the words {about!r}; say it in others.", False, gone
     return answer.strip(), True, gone
 
 
 def _unclear(engine: Engine, who: Principal, about: str) -> str:
     """Ask what is meant, and show what may be; nothing is hidden, as perhaps nothing is wished."""
-    found = named(engine, who, about)
-    likely = [*found.exact, *found.likely][:MOST_LINES]
+    hits = named(engine, who, about)
+    likely = [*hits.exact, *hits.likely][:MOST_LINES]
     if likely:
-        privacy.ask_back(engine, who, about, found._replace(exact=[], likely=likely, sure=0))
+        privacy.ask_back(engine, who, about, hits._replace(exact=[], likely=likely, sure=0))
         return _question(likely)
     privacy.ask_back(engine, who, about)
     words = f" about {about}" if 0 < len(about) < MOST_ABOUT_CHARS else ""
     return f"What{words} should be forgotten, or not be kept?"
 
 
-def _question(found: Sequence[Found]) -> str:
-    memories = "a memory" if len(found) == 1 else f"{len(found)} memories"
-    which = "it" if len(found) == 1 else "them"
-    return f"I found {memories} that may be meant:{_lines(found)}\nForget {which}?"
+def _question(choices: Sequence[Found]) -> str:
+    memories = "a memory" if len(choices) == 1 else f"{len(choices)} memories"
+    which = "it" if len(choices) == 1 else "them"
+    return f"I found {memories} that may be meant:{_lines(choices)}\nForget {which}?"
 
 
-def _lines(found: Sequence[Found]) -> str:
-    texts = list(dict.fromkeys(each.text for each in found))
+def _lines(memories: Sequence[Found]) -> str:
+    texts = list(dict.fromkeys(each.text for each in memories))
     more = [f"and {len(texts) - MOST_LINES} more"] if len(texts) > MOST_LINES else []
     return "".join(f"\n- {text}" for text in [*texts[:MOST_LINES], *more])
 

@@ -112,15 +112,15 @@ def _repeated(marks: Sequence[TurnMark], log: Sequence[_Logged], first: int | No
         log: The end of the conversation, oldest first.
         first: First position of the part that goes on; None if none does.
     """
-    found = _overlap(marks, log)
+    count = _overlap(marks, log)
     if first is None:
-        return found if LEAST <= found == len(log) < len(marks) else 0
+        return count if LEAST <= count == len(log) < len(marks) else 0
     starts = {0, next((n for n, row in enumerate(log) if row.position >= first), 0)}
     for branch in (log[start:] for start in starts):
         same = sum(1 for _ in takewhile(bool, map(_is_same, marks, branch)))
         if same < len(marks) and (same >= LEAST or 2 * same >= len(branch) > 0):
-            found = max(found, same + _overlap(marks[same:], log))
-    return found
+            count = max(count, same + _overlap(marks[same:], log))
+    return count
 
 
 def _overlap(marks: Sequence[TurnMark], log: Sequence[_Logged]) -> int:
@@ -144,15 +144,15 @@ def _by_id(
         stored[row.message_id, row.role or "user"].append(row)
     names = [(each[0].id, each[0].role) if each else (None, "") for each in said]
     often, resent, edited = Counter(names), set(), {}
-    for place, (name, each) in enumerate(zip(names, said, strict=True)):
+    for number, (name, each) in enumerate(zip(names, said, strict=True)):
         rows = stored.get(name, []) if name[0] is not None else []
         old, new = [row.hash for row in rows], [mark.hash for mark in each]
         is_known = old == new or (often[name] > 1 and set(new) <= set(old))
         # What the user had cut out of a message does not come back with it.
         if rows and (is_known or any(row.is_cut for row in rows)):
-            resent.add(place)
+            resent.add(number)
         elif rows and often[name] == 1:
-            edited[place] = [row.id for row in rows]
+            edited[number] = [row.id for row in rows]
     return resent, edited
 
 

@@ -96,8 +96,8 @@ class Line(NamedTuple):
 
 def is_substantive(turns: Sequence[MemoryRow]) -> bool:
     """Whether enough was said for a summary to be worth it."""
-    said = [turn for turn in turns if turn["role"] == "user"]
-    return len(said) >= LEAST_TURNS and sum(len(turn["content"]) for turn in turns) >= LEAST_CHARS
+    own = [turn for turn in turns if turn["role"] == "user"]
+    return len(own) >= LEAST_TURNS and sum(len(turn["content"]) for turn in turns) >= LEAST_CHARS
 
 
 def summarised(turns: Sequence[MemoryRow], binding: Collection[str]) -> tuple[str, list[MemoryRow]]:
@@ -114,8 +114,8 @@ def summarised(turns: Sequence[MemoryRow], binding: Collection[str]) -> tuple[st
     head = _head(turns)
     left, taken = MOST_CHARS - len(head), list[Line]()
     while lines:
-        told = Counter(line.turn["id"] for line in taken)
-        line = max(lines, key=lambda line: line.worth * SAME_TURN ** told[line.turn["id"]])
+        counts = Counter(line.turn["id"] for line in taken)
+        line = max(lines, key=lambda line: line.worth * SAME_TURN ** counts[line.turn["id"]])
         lines.remove(line)
         if line.cost <= left and not any(_repeats(line, other) for other in taken):
             left -= line.cost
@@ -135,23 +135,23 @@ def _weighed(turns: Sequence[MemoryRow], binding: Collection[str]) -> Iterator[L
     speakers = {str(turn["speaker"]) for turn in turns}
     terms = [frozenset(query_terms(sentence)) for _, sentence in said]
     known = Counter(term for each in terms for term in each)
-    for place, ((turn, sentence), own) in enumerate(zip(said, terms, strict=True)):
+    for number, ((turn, sentence), own) in enumerate(zip(said, terms, strict=True)):
         is_user, is_last = turn["role"] == "user", turn is turns[-1]
         if GAP in sentence or len(own) < LEAST_TERMS or _MARKUP.search(sentence):
             continue
         if not is_user and find_injection(sentence):
             continue
-        found, plain = wordings_in(sentence), sentence.replace("’", "'")
+        wordings, plain = wordings_in(sentence), sentence.replace("’", "'")
         names = min(len(set(_NAME.findall(sentence)) - speakers), MOST_NAMES)
         is_person = is_user or bool(turn["speaker"])
         often = math.fsum(math.log2(known[term]) for term in own) / math.sqrt(len(own) + 3)
         weight = 2 ** (often / 4) * (NAMES if is_person else ASSISTANT_NAMES) ** names
         weight *= TELLS if search("own", plain) else 1
         weight *= TELLS if _FIGURE.search(sentence) else 1
-        weight *= TELLS if found & _NEWS else 1
+        weight *= TELLS if wordings & _NEWS else 1
         weight *= PLANS if _PLANS.search(plain) or _BOUND.search(plain) else 1
-        is_reply = "replies" in found or ("reacts" in found and not search("own", plain))
-        weight *= REPLIES if is_reply else REACTS if "reacts" in found else 1
+        is_reply = "replies" in wordings or ("reacts" in wordings and not search("own", plain))
+        weight *= REPLIES if is_reply else REACTS if "reacts" in wordings else 1
         if sentence.rstrip("\"' ").endswith("?"):
             weight *= TELLS if is_last else 1 / TELLS  # the last one stays open
         learned = [text for text in binding if is_user and (sentence in text or text in sentence)]
@@ -161,7 +161,7 @@ def _weighed(turns: Sequence[MemoryRow], binding: Collection[str]) -> Iterator[L
         if inside:
             sentence = sentence[min(inside)[0] : max(end for _, end in inside)]
             own = frozenset(query_terms(sentence))
-        yield Line(place, turn, sentence, own, weight)
+        yield Line(number, turn, sentence, own, weight)
 
 
 def _repeats(line: Line, other: Line) -> bool:

@@ -31,7 +31,7 @@ def wordings_in(text: str) -> frozenset[str]:
     """Return the names of the lists of the data file of which a text holds a wording."""
     patterns, names = _patterns()
     places = patterns.in_text(text[:MOST_CHARS].replace("’", "'"))
-    return frozenset(names[place] for place in places)
+    return frozenset(names[number] for number in places)
 
 
 def cue_of(text: str) -> Cue:
@@ -39,15 +39,15 @@ def cue_of(text: str) -> Cue:
     return strongest(wordings_in(text))
 
 
-def strongest(found: Container[str]) -> Cue:
+def strongest(names: Container[str]) -> Cue:
     """Return the strongest cue of some lists of the data file."""
-    return next((cue for name, cue in _CUES if name in found), Cue.NONE)
+    return next((cue for name, cue in _CUES if name in names), Cue.NONE)
 
 
 def corrected(text: str) -> str:
     """Return the new value of "Sorry, I meant Hull"; empty for anything else."""
-    found = search("corrects", text[:200].replace("’", "'"))
-    return found["value"].strip(" .!?\"'") if found and not text.rstrip().endswith("?") else ""
+    match = search("corrects", text[:200].replace("’", "'"))
+    return match["value"].strip(" .!?\"'") if match and not text.rstrip().endswith("?") else ""
 
 
 def search(name: str, text: str) -> re.Match[str] | None:

@@ -134,8 +134,8 @@ def _always_tell(chunk: str) -> frozenset[str]:
 
 @lru_cache(maxsize=CACHED_WORDS)
 def _telling_of(chunk: str) -> frozenset[str]:
-    found = {word.text for word in _words(chunk)} - _MAY_NOT_TELL
-    return frozenset(ONE_MEANING.get(word, word) for word in found)
+    words = {word.text for word in _words(chunk)} - _MAY_NOT_TELL
+    return frozenset(ONE_MEANING.get(word, word) for word in words)
 
 
 def overlap(one: NormalForm, other: NormalForm) -> float:
@@ -237,8 +237,8 @@ def _words(chunk: str) -> Iterator[_Word]:
         divides = False
     is_capital = chunk.lstrip(_OPENING)[:1].isupper()
     words = [word for piece in _pieces(bare) for word in _written_out(piece)]
-    for place, word in enumerate(words, start=1):
-        yield _Word(word, is_capital, divides and place == len(words))
+    for number, word in enumerate(words, start=1):
+        yield _Word(word, is_capital, divides and number == len(words))
 
 
 def _pieces(bare: str) -> list[str]:
@@ -262,11 +262,11 @@ def _telling(words: Sequence[_Word], *, is_negated: bool, breaks_tell: bool) -> 
     texts = [word.text for word in words]
     is_english = len(_ENGLISH.intersection(texts)) >= 2
     first, last = _without_interjections(texts)
-    for place in range(first, last):
-        word = words[place]
-        before = texts[place - 1] if place else ""
-        after = texts[place + 1] if place + 1 < len(texts) else None
-        may_be_name = word.is_capital and place > 0
+    for position in range(first, last):
+        word = words[position]
+        before = texts[position - 1] if position else ""
+        after = texts[position + 1] if position + 1 < len(texts) else None
+        may_be_name = word.is_capital and position > 0
         tells = True
         if word.text in _EMPHASIS:
             tells = is_negated
@@ -276,7 +276,7 @@ def _telling(words: Sequence[_Word], *, is_negated: bool, breaks_tell: bool) -> 
             tells = not _is_article(word.text, before, after, is_english=is_english)
         if word.text and (tells or may_be_name):
             yield word
-        if word.divides and breaks_tell and place < last - 1:
+        if word.divides and breaks_tell and position < last - 1:
             yield _Word(_BREAK)
 
 

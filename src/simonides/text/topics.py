@@ -103,8 +103,8 @@ class Topic:
     def share(self, terms: Iterable[str]) -> float:
         """Return the share of its words that stand in a text of these index terms."""
         held = set(terms)
-        found = sum(not held.isdisjoint(group) for group in self.groups)
-        own = found / len(self.groups) if self.groups else 0.0
+        count = sum(not held.isdisjoint(group) for group in self.groups)
+        own = count / len(self.groups) if self.groups else 0.0
         return max([own, *(other.share(held) for other in self.others)])
 
 
@@ -131,7 +131,7 @@ def topic_of(words: str, tied: frozenset[str] = frozenset()) -> Topic:
 
 def _groups(words: str, identifiers: frozenset[str] = frozenset()) -> tuple[frozenset[str], ...]:
     """Return the terms that stand for each word that names something."""
-    found: dict[str, frozenset[str]] = {}
+    groups: dict[str, frozenset[str]] = {}
     bare = _KINSMAN.sub(_named_alone, _SIGNS.sub(" ", words))
     for word in bare.split():
         terms = analyse(word)
@@ -140,14 +140,14 @@ def _groups(words: str, identifiers: frozenset[str] = frozenset()) -> tuple[froz
             continue
         for term in parts:
             if term not in _GENERIC:
-                found[term] = _kin().get(term, frozenset()) | {term}
-    return tuple(found.values())
+                groups[term] = _kin().get(term, frozenset()) | {term}
+    return tuple(groups.values())
 
 
-def _named_alone(found: re.Match[str]) -> str:
+def _named_alone(match: re.Match[str]) -> str:
     """Return the name in "my sister Ruth"; a word that tells no relation stays."""
-    terms = analyse(found[1])
-    return found[2] if terms and (terms[0] in _kin() or terms[0] in listed("titles")) else found[0]
+    terms = analyse(match[1])
+    return match[2] if terms and (terms[0] in _kin() or terms[0] in listed("titles")) else match[0]
 
 
 def _identifiers(words: str) -> tuple[frozenset[str], ...]:
@@ -155,13 +155,13 @@ def _identifiers(words: str) -> tuple[frozenset[str], ...]:
 
     Of digits alone only the parts count: a phone number may have a country code.
     """
-    found = []
+    identifiers = []
     for word in words.split():
         *parts, whole = analyse(word) or [""]
         if parts and _IDENTIFIER.search(word):
             digits = all(part.isdigit() for part in parts)
-            found.append(frozenset(parts) if digits else frozenset([whole]))
-    return tuple(found)
+            identifiers.append(frozenset(parts) if digits else frozenset([whole]))
+    return tuple(identifiers)
 
 
 def is_kin(words: str) -> bool:
@@ -176,10 +176,10 @@ def is_just_said(topic: str) -> bool:
 
 def how_many(topic: str) -> int:
     """Return how many of the user's messages a topic that points back means."""
-    found = re.search(rf"\b(?:{_NUMBER})\b", topic, re.IGNORECASE)
-    if found is None:
+    match = re.search(rf"\b(?:{_NUMBER})\b", topic, re.IGNORECASE)
+    if match is None:
         return 1
-    word = found[0].lower()
+    word = match[0].lower()
     return int(word) if word.isdigit() else _NUMBERS.index(word) + 1
 
 
@@ -196,21 +196,21 @@ def is_everything(topic: str) -> bool:
 @cache
 def _kin() -> dict[str, frozenset[str]]:
     """Return for each word of kinship the terms of all words of its kind."""
-    found: dict[str, frozenset[str]] = {}
+    kin: dict[str, frozenset[str]] = {}
     for line in table()["lists"]["kin"].strip().splitlines():
         same, _, kinds = line.partition(":")
         whole = frozenset(analyse(f"{same} {kinds}"))
         for term in analyse(same):
-            found[term] = found.get(term, frozenset()) | whole
+            kin[term] = kin.get(term, frozenset()) | whole
         for term in analyse(kinds):
-            found.setdefault(term, frozenset({term}))
-    return found
+            kin.setdefault(term, frozenset({term}))
+    return kin
 
 
 def names_of(words: str, known: Iterable[str]) -> frozenset[str]:
     """Return the terms of a person's names: "my wife" is Nora if a known text says so."""
     heads = [word for word in re.findall(r"\b[a-z][\w'-]+", words) if set(analyse(word)) - _GENERIC]
-    found: set[str] = set()
+    terms: set[str] = set()
     for head in heads[-2:]:
         name = re.compile(
             rf"\b{re.escape(head)}(?:'s)?,? (?:(?:is |was )?(?:called |named )|name is |is )?"
@@ -218,5 +218,5 @@ def names_of(words: str, known: Iterable[str]) -> frozenset[str]:
         )
         for text in known:
             for match in name.finditer(text):
-                found.update(analyse(next(each for each in match.groups() if each)))
-    return frozenset(found)
+                terms.update(analyse(next(each for each in match.groups() if each)))
+    return frozenset(terms)

@@ -116,17 +116,17 @@ class Candidate:
 
     def statements(self) -> tuple[str, ...]:
         """Return every text beside the content that says something."""
-        found = (self.key, self.metadata, self.draft.quote, *(self.triple or ()), *self.tags)
-        return tuple(text for text in found if text)
+        texts = (self.key, self.metadata, self.draft.quote, *(self.triple or ()), *self.tags)
+        return tuple(text for text in texts if text)
 
     def names(self) -> tuple[str, ...]:
         """Return every text that only names something, such as its session."""
         draft = self.draft
-        found = (
+        texts = (
             draft.origin, draft.speaker, draft.role, self.session, draft.message_id,
             draft.idempotency_key, *draft.depends_on,
         )  # fmt: skip
-        return tuple(text for text in found if text)
+        return tuple(text for text in texts if text)
 
     def with_content(self, content: str) -> Candidate:
         """Return the candidate with another text."""
@@ -219,10 +219,10 @@ def _read(draft: Draft, who: Principal, policy: Policy, *, is_turn: bool) -> _Re
     kind, source = Kind.EPISODIC if is_turn else Kind(draft.kind), Source(draft.source)
     is_told = draft.category is None and kind is not Kind.EPISODIC
     is_told = is_told and source.trust in (Trust.USER, Trust.SYSTEM)
-    told = read_told(draft.content, who.home.user) if is_told else {}
-    key = canonical(draft.key) if draft.key else told.get("key")
+    fields = read_told(draft.content, who.home.user) if is_told else {}
+    key = canonical(draft.key) if draft.key else fields.get("key")
     by_key = category_of_key(key) if source.trust is not Trust.EXTERNAL else None
-    read = told.get("category") if by_key is None or told.get("importance") else by_key
+    read = fields.get("category") if by_key is None or fields.get("importance") else by_key
     by_text = read if read in policy.categories else None
     category = TURN if is_turn else draft.category or by_text or policy.category_of_kind[kind]
     if category not in policy.categories:
@@ -231,7 +231,9 @@ def _read(draft: Draft, who: Principal, policy: Policy, *, is_turn: bool) -> _Re
     kinds = policy.categories[category].kinds
     if kinds and kind not in kinds and kind is Kind.SEMANTIC:  # the caller named none
         kind = kinds[0]
-    return _Read(source, kind, category, key, Importance(told.get("importance", draft.importance)))
+    return _Read(
+        source, kind, category, key, Importance(fields.get("importance", draft.importance))
+    )
 
 
 def _checked(draft: Draft, policy: Policy) -> str | None:
@@ -288,8 +290,10 @@ def candidate_of_record(
     }
     policy = engine.policies.for_org(scope.org, who.agent)
     kept["category"] = record.category if record.category in policy.categories else None
-    found = candidate_of(engine, who, Draft(**{**kept, **fields}), scope)
-    return replace(found, partition=Partition(scope.task, found.label.audience, record.purpose))
+    candidate = candidate_of(engine, who, Draft(**{**kept, **fields}), scope)
+    return replace(
+        candidate, partition=Partition(scope.task, candidate.label.audience, record.purpose)
+    )
 
 
 def succeeding(candidate: Candidate, before: Record) -> Candidate:
@@ -305,7 +309,7 @@ def succeeding(candidate: Candidate, before: Record) -> Candidate:
         kept = {"category": before.category, "kind": before.kind}
     weights = [candidate.importance, before.importance]
     label = join([candidate.label, candidate.label._replace(sensitivity=before.sensitivity)])
-    found = replace(
+    successor = replace(
         candidate,
         **kept,
         label=label,
@@ -317,8 +321,8 @@ def succeeding(candidate: Candidate, before: Record) -> Candidate:
         timeless=candidate.timeless or before.timeless,
         triple=candidate.triple or with_object(before.triple, candidate.content),
     )
-    changed = (found.key, found.tags) != (candidate.key, candidate.tags)
-    return found.with_content(candidate.content) if changed else found
+    changed = (successor.key, successor.tags) != (candidate.key, candidate.tags)
+    return successor.with_content(candidate.content) if changed else successor
 
 
 def with_object(triple: Triple | None, content: str) -> Triple | None:

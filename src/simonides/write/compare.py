@@ -91,6 +91,6 @@ def cannot_both_hold(one: Said, other: Said) -> bool:
 def _felt(text: str) -> str:
     """Return a text with one word for each liking, and one for each dislike."""
     for name in ("dislike", "like"):
-        if found := class_in(name, text):
-            return f"{text[: found.start()]} {name} {text[found.end() :]}"
+        if match := class_in(name, text):
+            return f"{text[: match.start()]} {name} {text[match.end() :]}"
     return text

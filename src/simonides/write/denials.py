@@ -62,8 +62,8 @@ def denials(clause: str) -> Iterator[Denial]:
     if not is_own or is_for_now(text):
         return
     for name in _PATTERNS:
-        for found in _pattern(name).finditer(text):
-            groups = found.groupdict(default="")
+        for match in _pattern(name).finditer(text):
+            groups = match.groupdict(default="")
             about = groups["about"]
             if name in ("verdict", "gone"):
                 about = re.split(r"\b(?:the|my|our|that|and) ", about)[-1]
@@ -81,8 +81,8 @@ def stated_terms(text: str) -> list[str]:
     """Return the terms of what a statement is about, from its first part that has some."""
     known = _words("beside") | _words("allergy")
     for part in re.split(r"[,(;]| and | so | since | because ", text):
-        if found := [t for t in analyse(part) if t not in known]:
-            return found
+        if terms := [t for t in analyse(part) if t not in known]:
+            return terms
     return []
 
 
@@ -106,5 +106,5 @@ def _words(name: str) -> frozenset[str]:
 
 @cache
 def _pattern(name: str) -> re.Pattern[str]:
-    pattern = re.sub(r"<([A-Z]+)>", lambda found: table()[found[1]], table()[name])
+    pattern = re.sub(r"<([A-Z]+)>", lambda match: table()[match[1]], table()[name])
     return re.compile(pattern, re.IGNORECASE)

@@ -94,11 +94,11 @@ def note_endings(write: OwnerWrite, row: MemoryRow) -> None:
     _end_facts(write, row)
     if row["said_at"] < write.index.latest:
         stated = statements_of(record)
-        found = {each["id"]: each for each in _related(write, row, stated, is_newer=True)}
+        rows = {each["id"]: each for each in _related(write, row, stated, is_newer=True)}
         if row["predicate"] in SEVERAL.values():
             slot = in_slot(tx, row["subject"], row["predicate"])
-            found |= {each["id"]: each for each in slot if each["said_at"] > row["said_at"]}
-        for new in sorted(found.values(), key=lambda each: each["said_at"]):
+            rows |= {each["id"]: each for each in slot if each["said_at"] > row["said_at"]}
+        for new in sorted(rows.values(), key=lambda each: each["said_at"]):
             newer = record_of(new)
             _compare(tx, newer, record, statements_of(newer))
             if row["category"] == DANGER:
@@ -123,20 +123,20 @@ def _related(
     rows, _, numbers = index.postings(list(worth))
     values = np.array(list(worth.values()))
     shared = np.bincount(rows, values[numbers], index.size) if len(rows) else np.zeros(index.size)
-    place, time = index.row_of[row["id"]], index.column("time")
+    here, time = index.row_of[row["id"]], index.column("time")
     speaker, steps = index.column("speaker"), index.column("position") - (row["position"] or 0)
-    soon = (index.column("session") == index.column("session")[place]) & (np.abs(steps) <= SOON)
+    soon = (index.column("session") == index.column("session")[here]) & (np.abs(steps) <= SOON)
     shared[soon] += LEAST_RELATED
     for key in {key for each in stated for key in each.slots} if is_newer else ():
         shared[index.rows_of(index.by_key.get(key, ()))] += LEAST_RELATED
     own = [index.speakers[name] for name in ("", "user") if name in index.speakers]
-    others = own if speaker[place] in own else [speaker[place]]
+    others = own if speaker[here] in own else [speaker[here]]
     near = index.column("live") & (shared >= LEAST_RELATED) & np.isin(speaker, others)
-    near &= time > time[place] if is_newer else time <= time[place]
-    near[place] = False
-    found = np.flatnonzero(near)
-    order = np.lexsort((-time[found], -shared[found]))  # of equals the latest
-    for at in found[order][:MOST_COMPARED].tolist():
+    near &= time > time[here] if is_newer else time <= time[here]
+    near[here] = False
+    hits = np.flatnonzero(near)
+    order = np.lexsort((-time[hits], -shared[hits]))  # of equals the latest
+    for at in hits[order][:MOST_COMPARED].tolist():
         other = in_force(tx, index.ids[at])
         if other is not None and other["trust"] == Trust.USER:
             yield other
@@ -191,9 +191,9 @@ def note_taught(tx: Transaction, old: MemoryRow, by: MemoryRow) -> None:
         for parent in record_of(each).parents if each["content"] != by["content"] else ():
             turn = tx.memory(id_bytes(parent))
             stated = [] if turn is None else statements_of(record_of(turn))
-            for said in stated:
-                if said.text in (each["quote"] or each["content"]).replace("’", "'"):
-                    _keep(tx, parent, record_of(by).root, said.span)
+            for clause in stated:
+                if clause.text in (each["quote"] or each["content"]).replace("’", "'"):
+                    _keep(tx, parent, record_of(by).root, clause.span)
 
 
 def _last_versions(tx: Transaction, root: bytes) -> list[MemoryRow]:
@@ -230,8 +230,8 @@ def _take_back(write: OwnerWrite, row: MemoryRow) -> None:
 
 def _undo_denial(write: OwnerWrite, row: MemoryRow) -> None:
     """Bring back what a row took back without naming it: it may have meant another danger."""
-    said = [denial for _, own in _clauses(row, said=_own(row)) for denial in denials(own)]
-    if all(denial.terms for denial in said):
+    denied = [denial for _, own in _clauses(row, said=_own(row)) for denial in denials(own)]
+    if all(denial.terms for denial in denied):
         return
     for each in _dangers(write, row):
         if _is_denial(each) and _is_of(each, row):
@@ -247,15 +247,15 @@ def _bring_back(write: OwnerWrite, row: MemoryRow) -> None:
     if row["category"] != DANGER or _is_denial(row):
         return
     for each in filter(_is_denial, _dangers(write, row)):
-        said = [denial for _, own in _clauses(each) for denial in denials(own)]
-        if each["said_at"] <= row["said_at"] and any(_fits(denial, row) for denial in said):
+        denied = [denial for _, own in _clauses(each) for denial in denials(own)]
+        if each["said_at"] <= row["said_at"] and any(_fits(denial, row) for denial in denied):
             write.tx.end(each, "superseded", EventType.SUPERSEDED, "ended_by_user", by=row["id"])
 
 
 def _dangers(write: OwnerWrite, row: MemoryRow) -> list[MemoryRow]:
     """Return the dangers in force in the place of a row: another purpose or task has its own."""
-    found = (in_force(write.tx, id) for id in _of_categories(write.index, [DANGER]))
-    return [each for each in found if each is not None and is_beside(each, row)]
+    rows = (in_force(write.tx, id) for id in _of_categories(write.index, [DANGER]))
+    return [each for each in rows if each is not None and is_beside(each, row)]
 
 
 def _ended_later(write: OwnerWrite, row: MemoryRow) -> list[MemoryRow]:
@@ -282,11 +282,11 @@ def _clauses(row: MemoryRow, said: Sequence[str] | None = None) -> list[tuple[st
 
 def _own(row: MemoryRow) -> list[str]:
     """Return the clauses of a row that the user evidently states, or says who has found out."""
-    found: list[str] = []
+    stated: list[str] = []
     for sense in senses(row["content"]) if row["origin"] != Whose.UNSURE else ():
         is_report = sense_of(sense.text).mood is sense.mood is Mood.REPORTED
-        found += clauses(sense.text) if is_report else as_meant(sense)
-    return found[:MOST_CLAUSES]
+        stated += clauses(sense.text) if is_report else as_meant(sense)
+    return stated[:MOST_CLAUSES]
 
 
 def _fits(denial: Denial, row: MemoryRow) -> bool:
@@ -318,13 +318,13 @@ def _is_denial(row: MemoryRow) -> bool:
 def _keep_denial(write: OwnerWrite, row: MemoryRow, clause: str) -> None:
     """Keep a clause that denies a danger; its vectors are those of the row that says it."""
     tx = write.tx
-    found = analysed(clause, speaker=row["speaker"], names=(), is_turn=False)
+    analysis = analysed(clause, speaker=row["speaker"], names=(), is_turn=False)
     cells = {
         "content": clause, "hash": content_hash(clause), "category": DANGER, "kind": "semantic",
         "position": None, "role": None, "message_id": None, "key": None, "importance": "normal",
         "parents": json.dumps([id_text(row["id"])]), "ttl": DENIED_MS, "soft_expires_at": None,
-        "hard_expires_at": row["said_at"] + DENIED_MS, "terms": " ".join(found.terms),
-        "marks": found.marks, "fingerprint": found.fingerprint,
+        "hard_expires_at": row["said_at"] + DENIED_MS, "terms": " ".join(analysis.terms),
+        "marks": analysis.marks, "fingerprint": analysis.fingerprint,
     }  # fmt: skip
     made = changed_version(tx, row, **cells)
     made |= {"root": made["id"], "version": 1}

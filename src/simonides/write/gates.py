@@ -111,8 +111,8 @@ def store(write: OwnerWrite, commit: Commit) -> Outcome:
 
 def _unexpired(write: OwnerWrite, id: bytes) -> MemoryRow | None:
     """Return the row of an id, if it is in force and has not expired."""
-    found = in_force(write.tx, id)
-    return None if found is None or _has_expired(write, found) else found
+    row = in_force(write.tx, id)
+    return None if row is None or _has_expired(write, row) else row
 
 
 def _is_in_place(candidate: Candidate, row: MemoryRow) -> bool:
@@ -128,13 +128,13 @@ def _under_key(write: OwnerWrite, commit: Commit) -> MemoryRow | None:
     candidate = commit.candidate
     ids = () if candidate.key in SEVERAL else write.index.by_key.get(candidate.key or "", ())
     for id in tuple(ids):
-        found = in_force(write.tx, id)
-        if found is None or not _is_in_place(candidate, found):
+        row = in_force(write.tx, id)
+        if row is None or not _is_in_place(candidate, row):
             continue
-        if not _has_expired(write, found):
-            return found
+        if not _has_expired(write, row):
+            return row
         # It gives up the key; its history and what was said of it do not go on.
-        write.tx.end(found, "evicted", EventType.EVICTED, "expired")
+        write.tx.end(row, "evicted", EventType.EVICTED, "expired")
     return None
 
 
@@ -198,8 +198,8 @@ def _is_no_news(write: OwnerWrite, commit: Commit) -> bool:
     """Whether an inference adds nothing to a statement that is there."""
     mine, least = read(commit.candidate.content), commit.candidate.policy.gates.no_news
     # The index counts stems of all names, so it is only a first look.
-    for found in _alike(write, commit, MOST_COMPARED, least / 2):
-        theirs = read(found["content"])
+    for row in _alike(write, commit, MOST_COMPARED, least / 2):
+        theirs = read(row["content"])
         if overlap(mine, theirs) > least and adds_nothing(mine, theirs):
             return True
     return False
@@ -208,10 +208,10 @@ def _is_no_news(write: OwnerWrite, commit: Commit) -> bool:
 def _alike(write: OwnerWrite, commit: Commit, most: int, least: float) -> Iterator[MemoryRow]:
     """Yield what has at least this share of a candidate's words, that with the most first."""
     alike = write.index.overlapping(commit.candidate.partition, commit.candidate.analysed.terms)
-    for row in np.argsort(-alike, kind="stable")[:most].tolist():
-        found = _unexpired(write, write.index.ids[row]) if alike[row] >= least else None
-        if found is not None:
-            yield found
+    for number in np.argsort(-alike, kind="stable")[:most].tolist():
+        row = _unexpired(write, write.index.ids[number]) if alike[number] >= least else None
+        if row is not None:
+            yield row
 
 
 def _contradicted(write: OwnerWrite, commit: Commit) -> MemoryRow | None:
@@ -232,9 +232,9 @@ def _contradicted(write: OwnerWrite, commit: Commit) -> MemoryRow | None:
 def _store_turn(write: OwnerWrite, commit: Commit) -> Outcome:
     candidate, tx = commit.candidate, write.tx
     at = {"session": candidate.session, "position": candidate.position}
-    place = {name: cell or "" for name, cell in partition_cells(candidate).items()}
-    found = tx.connection.one(statements.TURN_AT, {"owner": tx.owner, **at, **place})
-    old = tx.inserted_turn(**at, **place) if found is None else tx.known(found[0])
+    cells = {name: cell or "" for name, cell in partition_cells(candidate).items()}
+    hit = tx.connection.one(statements.TURN_AT, {"owner": tx.owner, **at, **cells})
+    old = tx.inserted_turn(**at, **cells) if hit is None else tx.known(hit[0])
     if old is not None and _has_expired(write, old):
         tx.end(old, "evicted", EventType.EVICTED, "expired")
         old = None
@@ -243,8 +243,8 @@ def _store_turn(write: OwnerWrite, commit: Commit) -> Outcome:
     if old["hash"] == candidate.hash:
         return _outcome(OutcomeKind.REFRESHED, old, commit, [])
     event = tx.note_memory(old, EventType.DROPPED, "turn_already_stored")
-    known = replace(commit, reasons=("turn_already_stored", *commit.reasons))
-    return _outcome(OutcomeKind.DROPPED, old, known, [event])
+    refusal = replace(commit, reasons=("turn_already_stored", *commit.reasons))
+    return _outcome(OutcomeKind.DROPPED, old, refusal, [event])
 
 
 def _repeat(write: OwnerWrite, commit: Commit, old: MemoryRow) -> Outcome:
@@ -378,8 +378,8 @@ def insert_version(
 
 def _with_object(write: OwnerWrite, row: MemoryRow, before: MemoryRow) -> list[MemoryRow]:
     """Return what states under a key of several values what a version of another memory states."""
-    found = under_key(write, row) if row["key"] in SEVERAL else []
-    same = [each for each in found if each["object"] == row["object"]]
+    rows = under_key(write, row) if row["key"] in SEVERAL else []
+    same = [each for each in rows if each["object"] == row["object"]]
     return [each for each in same if each["id"] != before["id"]]
 
 
@@ -474,20 +474,20 @@ def _least(
 ) -> list[bytes]:
     """Return the ids of the least useful rows, worst first."""
     tx, index = write
-    found: list[tuple[float, bytes]] = []
+    ranked: list[tuple[float, bytes]] = []
     for first in range(0, len(order), BATCH):
         rows = order[first : first + BATCH].tolist()
         # Reads only add to a bound, so later rows are more useful than these.
-        if len(found) >= count and found[count - 1][0] <= bound[rows[0]]:
+        if len(ranked) >= count and ranked[count - 1][0] <= bound[rows[0]]:
             break
         ids = [index.ids[row] for row in rows]
         [named] = batched(ids)
         params = {"owner": tx.owner, **named}
         read: dict[Any, Any] = dict(tx.connection.rows(statements.last_reads(len(named)), params))
         for row, id in zip(rows, ids, strict=True):
-            found.append((_with_reads(eviction, float(bound[row]), read.get(id), tx.now), id))
-        found.sort()
-    return [id for _, id in found[:count]]
+            ranked.append((_with_reads(eviction, float(bound[row]), read.get(id), tx.now), id))
+        ranked.sort()
+    return [id for _, id in ranked[:count]]
 
 
 def _with_reads(eviction: Eviction, bound: float, read_at: int | None, now: int) -> float:

@@ -187,7 +187,9 @@ def _screened(candidate: Candidate, texts: _Texts) -> Commit | Drop:
     personal = list(find_personal(candidate.content)) if has_content else []
     beside = _found(find_personal, said)
     if is_turn and hygiene.personal is Action.FLAG:
-        personal, beside = ([each for each in found if each.severe] for found in (personal, beside))
+        personal, beside = (
+            [each for each in findings if each.severe] for findings in (personal, beside)
+        )
     reasons += (noticed := _reasons("personal", [*personal, *beside]))
     blocks = hygiene.personal is Action.BLOCK
     is_masked = is_turn or hygiene.personal is Action.REDACT
@@ -220,10 +222,10 @@ def _command(candidate: Candidate, texts: _Texts) -> str | None:
     if candidate.label.trust not in _EXPOSED or candidate.policy.hygiene.injection is Action.ALLOW:
         return None
     content = (candidate.content,) if texts.has_content else ()
-    said = "\n".join((*content, *texts.statements))
-    found = find_injection(said) if said else None
+    text = "\n".join((*content, *texts.statements))
+    injection = find_injection(text) if text else None
     # A turn is a record of what was said; many harmless answers of a model resemble instructions.
-    return None if found == INSTRUCTION and candidate.is_turn else found
+    return None if injection == INSTRUCTION and candidate.is_turn else injection
 
 
 def _refusal(candidate: Candidate) -> str | None:

@@ -146,20 +146,20 @@ def embedded(engine: Engine, judged: Sequence[J], *, turns_later: bool = False) 
         turns_later: Whether turns get theirs from the worker; until then words find them. Facts
             never wait, as they are compared with others by their vectors.
     """
-    found = list(judged)
+    judgements = list(judged)
     commits = [(n, each) for n, each in enumerate(judged) if isinstance(each, Commit)]
     chosen = [each for each in commits if not (turns_later and each[1].candidate.is_turn)]
     if engine.embedder is None or not chosen:
-        return found
+        return judgements
     try:
         vectors = embed(engine.embedder, [each.candidate.analysed.text for _, each in chosen])
     except EmbedderFailed as error:
         # Words still find it, and recall says that vectors are missing.
         _log.warning("stored without vectors: %s", error)
-        return found
+        return judgements
     for (n, each), vector in zip(chosen, vectors, strict=True):
-        found[n] = replace(each, vector=vector)
-    return found
+        judgements[n] = replace(each, vector=vector)
+    return judgements
 
 
 def _once(write: OwnerWrite, judged: Judgement, *, lifts: bool) -> Outcome:

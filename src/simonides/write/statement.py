@@ -89,12 +89,12 @@ class Clause:
     @cached_property
     def worth(self) -> Mapping[str, float]:
         """The rarity of each of these terms."""
-        found: dict[str, float] = {}
+        rarities: dict[str, float] = {}
         for word in fold(self.text).split():
             for term in analyse(word):
                 if term not in _GENERIC and not any(map(str.isdigit, term)):
-                    found.setdefault(term, rarity(word.strip(".,;:!?()\"'")))
-        return found
+                    rarities.setdefault(term, rarity(word.strip(".,;:!?()\"'")))
+        return rarities
 
     @cached_property
     def values(self) -> frozenset[str]:
@@ -113,8 +113,8 @@ class Clause:
     @cached_property
     def head(self) -> str:
         """What it is about, as in "my favourite colour is"; or empty."""
-        found = search("head", self.text)
-        return found[1].lower() if found else ""
+        match = search("head", self.text)
+        return match[1].lower() if match else ""
 
     @cached_property
     def frame(self) -> str:
@@ -191,14 +191,14 @@ def statements_of(record: Record) -> list[Clause]:
         lead = f"My {record.key.replace('_', ' ')} is " if is_value else ""
         return [Clause(lead + record.content, record)]
     shown = " ".join(record.content.split()).replace("’", "'")
-    found, at = [], 0
+    clauses, at = [], 0
     for part in own_clauses(record.content)[:MOST_CLAUSES]:
         clause = " ".join(part.split()).replace("’", "'")
         start = shown.find(clause, at)
         if start >= 0:
             at = start + len(clause)
-            found.append(Clause(clause, record, (start, at)))
-    return found
+            clauses.append(Clause(clause, record, (start, at)))
+    return clauses
 
 
 def is_whole(record: Record, spans: Iterable[tuple[int, int]]) -> bool:

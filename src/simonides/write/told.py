@@ -32,16 +32,16 @@ def own_words(text: str, name: str | None) -> str:
         name: The user's name or id; an id with digits is nobody's name.
     """
     owner, subject, reports = _patterns(name if name and _NAME.fullmatch(name) else None)
-    text = reports.sub(lambda found: found[1] + ("" if found[2] else "has "), text)
-    told = subject.sub(lambda found: f"I {found[1]}{_first(found[2])}", text)
-    if told != text:
-        told = re.sub(r"\b(?:her|his|their)\b", "my", told)
-    told = owner.sub(lambda found: "my" if found[1] else "me", told)
-    opens = re.match(rf"({_ADVERBS})([\w']+)", told, re.IGNORECASE)
+    text = reports.sub(lambda match: match[1] + ("" if match[2] else "has "), text)
+    own = subject.sub(lambda match: f"I {match[1]}{_first(match[2])}", text)
+    if own != text:
+        own = re.sub(r"\b(?:her|his|their)\b", "my", own)
+    own = owner.sub(lambda match: "my" if match[1] else "me", own)
+    opens = re.match(rf"({_ADVERBS})([\w']+)", own, re.IGNORECASE)
     verbs = setting("told_verbs").split()
     if opens and (opens[2].lower() in verbs or (opens[1] and opens[2].endswith("s"))):
-        return f"I {opens[1].lower()}{_first(opens[2].lower())}{told[opens.end() :]}"
-    return f"I {lead} {told[:1].lower()}{told[1:]}" if (lead := _lead(told)) else told
+        return f"I {opens[1].lower()}{_first(opens[2].lower())}{own[opens.end() :]}"
+    return f"I {lead} {own[:1].lower()}{own[1:]}" if (lead := _lead(own)) else own
 
 
 @lru_cache(64)
@@ -91,16 +91,16 @@ def read_told(text: str, name: str | None) -> dict[str, Any]:
     """
     if len(text) > MOST_CHARS or not all(part.is_own for part in fragments_of(text)):
         return {}
-    found: list[dict[str, Any]] = []
+    readings: list[dict[str, Any]] = []
     for sentence in sentences(text):
         whole = own_words(sentence, name)
         if is_unreal(whole):
             break
         read = [_read(own_words(part, name)) for part in clauses(whole)]
-        found += read if any(read) else [_read(whole)]
-    best = min(filter(None, found), key=lambda each: _RANKS.index(each["category"]), default={})
+        readings += read if any(read) else [_read(whole)]
+    best = min(filter(None, readings), key=lambda each: _RANKS.index(each["category"]), default={})
     # Another value of a key would replace all that a longer text says.
-    return {name: each for name, each in best.items() if name != "key" or len(found) == 1}
+    return {name: each for name, each in best.items() if name != "key" or len(readings) == 1}
 
 
 _RANKS = ("danger", "constraint", "manner", "rule")

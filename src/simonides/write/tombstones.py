@@ -29,20 +29,20 @@ def bury(tx: Transaction, rows: Iterable[MemoryRow]) -> None:
 def unbury(tx: Transaction, rows: Iterable[MemoryRow]) -> None:
     """Take back the tombstones of versions that come back."""
     for digest in dict.fromkeys(digest for row in rows for digest in _digests(tx, row)):
-        if (found := _tombstone(tx, digest)) is not None:
-            tx.remove("tombstones", found[0], EventType.TOMBSTONE_LIFTED)
+        if (tombstone := _tombstone(tx, digest)) is not None:
+            tx.remove("tombstones", tombstone[0], EventType.TOMBSTONE_LIFTED)
 
 
 def lift_tombstone(tx: Transaction, candidate: Candidate, *, by_user: bool) -> bool:
     """Return whether a candidate may be stored; the user's own words lift what is in their way."""
     if not tx.has_tombstones:
         return True
-    place = partition_cells(candidate)
-    for digest in _digests(tx, {**place, "content": candidate.content, "key": candidate.key}):
-        if (found := _tombstone(tx, digest)) is not None:
+    cells = partition_cells(candidate)
+    for digest in _digests(tx, {**cells, "content": candidate.content, "key": candidate.key}):
+        if (tombstone := _tombstone(tx, digest)) is not None:
             if not by_user or candidate.label.trust is not Trust.USER:
                 return False
-            tx.remove("tombstones", found[0], EventType.TOMBSTONE_LIFTED)
+            tx.remove("tombstones", tombstone[0], EventType.TOMBSTONE_LIFTED)
     return True
 
 
@@ -59,6 +59,6 @@ def _digests(tx: Transaction, row: MemoryRow) -> list[bytes]:
     content, key = row["content"], row["key"]
     names = ["text " + (" ".join(read(content).telling) or content_hash(content))]
     if key is not None:
-        place = (row["task"], row["audience"], row["purpose"])
-        names.append(f"key {place} {key}")
+        partition = (row["task"], row["audience"], row["purpose"])
+        names.append(f"key {partition} {key}")
     return [blake(tx.secret(), f"{tx.owner} {name}".encode()) for name in names]

@@ -112,8 +112,8 @@ def is_beside(row: MemoryRow, other: MemoryRow) -> bool:
 def under_key(write: OwnerWrite, row: MemoryRow) -> list[MemoryRow]:
     """Return what is in force under the key of a row, in its place."""
     ids = write.index.by_key.get(row["key"] or "", ())
-    found = [each for id in ids if (each := in_force(write.tx, id)) is not None]
-    return [each for each in found if is_beside(each, row)]
+    rows = [each for id in ids if (each := in_force(write.tx, id)) is not None]
+    return [each for each in rows if is_beside(each, row)]
 
 
 def in_slot(tx: Transaction, subject: str, predicate: str) -> list[MemoryRow]:
