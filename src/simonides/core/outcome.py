@@ -41,6 +41,7 @@ class EventType(StrEnum):
     TASK = "task"
     GRANTED = "granted"
     REVOKED = "revoked"
+    RECORDED = "recorded"
 
 
 class Event(Value):
