@@ -26,7 +26,7 @@ MISTAKES = [
     ("memory.rember('x')", AttributeError, "'rember'", "'remember'"),
     ("memory.reset()", AttributeError, "'reset'", "did you mean 'receipts'"),
     ("memory.audits", AttributeError, "'audits'", "'audit'"),
-    ("memory.audit.search('x')", AttributeError, "Audit has no 'search'", "list, verify"),
+    ("memory.audit.search('x')", AttributeError, "Audit has no 'search'", "list, record_"),
     ("store.remember('x')", AttributeError, "Store has no 'remember'", "memory(user=…).remember()"),
     ("store.search('x')", AttributeError, "'search'", "memory(user=…).recall()"),
     ("store.list()", AttributeError, "'list'", "memory(user=…).list()"),

@@ -13,6 +13,8 @@ FUNCTIONS = {
     "delete": [(table,) for table in statements.TABLES],
     "page": [(table,) for table in statements.TABLES],
     "replace": [("tasks",)],
+    "unexpired": [("safety",), ("feedback",)],
+    "expired": [("safety",), ("feedback",)],
     "ended_of": [(1,), (4,)],
     "learned_from": [(1,), (4,)],
     "by_ids": [(1,), (4,)],

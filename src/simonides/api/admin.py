@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 from simonides.api.call import Bound
@@ -16,6 +17,8 @@ from simonides.core.scope import GLOBAL, Principal, Scope, checked_id, principal
 from simonides.core.validation import text
 from simonides.govern import audit, rights
 from simonides.govern.rights import Grant
+from simonides.safety import records
+from simonides.safety.results import Feedback, SafetyRecord
 from simonides.write.remember import remember
 
 
@@ -56,6 +59,36 @@ class Admin(Bound):
     def grants(self, *, org: str) -> list[Grant]:
         """Return the grants of an organisation."""
         return self._call(rights.grants, org)
+
+    def safety(
+        self, *, org: str, since: datetime | str | None = None, limit: int = 100
+    ) -> list[SafetyRecord]:
+        """Return the safety records of an organisation, newest first.
+
+        Args:
+            org: The organisation; ``default`` where programs name none.
+            since: Only records from this moment on.
+            limit: Maximum number of records, 1 to 1,000.
+
+        Raises:
+            InvalidInput: If an argument is out of range.
+        """
+        return self._call(records.list_safety, org=org, since=since, limit=limit)
+
+    def feedback(
+        self, *, org: str, since: datetime | str | None = None, limit: int = 100
+    ) -> list[Feedback]:
+        """Return the feedback of an organisation's users, newest first.
+
+        Args:
+            org: The organisation; ``default`` where programs name none.
+            since: Only feedback from this moment on.
+            limit: Maximum number of records, 1 to 1,000.
+
+        Raises:
+            InvalidInput: If an argument is out of range.
+        """
+        return self._call(records.list_feedback, org=org, since=since, limit=limit)
 
     def memory(self, *, user: str | None = None, org: str | None = None) -> Memory:
         """Return the memory of a subject, for an operator; its actions name this administrator.

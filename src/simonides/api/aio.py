@@ -49,6 +49,7 @@ from simonides.core.results import (
 from simonides.core.settings import Settings
 from simonides.govern.rights import Grant
 from simonides.models.embedder import Embedder, Reranker, TokenCounter
+from simonides.safety.results import Feedback, SafetyRecord
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 
 
 class AsyncAudit:
-    """The audit trail of one owner: who did what to which memory, and when."""
+    """The audit trail of one owner, and what is recorded for operators."""
 
     _blocking: Audit
 
@@ -115,6 +116,56 @@ class AsyncAudit:
             A report; true if everything fits.
         """
         return await self._threads.read(self._blocking.verify)
+
+    async def record_safety(
+        self,
+        kind: str,
+        *,
+        level: Literal["low", "high", "critical"] = "high",
+        note: str | None = None,
+    ) -> SafetyRecord:
+        """Record that something unsafe was said or done, for operators; it is never recalled.
+
+        It lies with the organisation for 90 days. In place of the user and the session it holds
+        codes. It stays when the user is forgotten.
+
+        Args:
+            kind: What it was, in a short name such as ``self_harm``; it is stored as it is.
+            level: ``low``, ``high`` or ``critical``.
+            note: At most 2,000 characters. Secrets, personal data, the user's id and the name of
+                the session are masked.
+
+        Raises:
+            InvalidInput: If an argument is not accepted; nothing was recorded.
+            StoreError: If the store could not.
+        """
+        return await self._threads.write(self._blocking.record_safety, kind, level=level, note=note)
+
+    async def record_feedback(
+        self,
+        label: str,
+        *,
+        source: Literal["user", "program", "model"] = "user",
+        note: str | None = None,
+    ) -> Feedback:
+        """Record what was thought of an answer or a session, for operators; it is never recalled.
+
+        It lies with the organisation for 180 days. In place of the user and the session it holds
+        codes. It stays when the user is forgotten.
+
+        Args:
+            label: The verdict, in a short name such as ``helpful``; it is stored as it is.
+            source: Who gave it: ``user``, ``program`` or ``model``.
+            note: At most 2,000 characters. Secrets, personal data, the user's id and the name of
+                the session are masked.
+
+        Raises:
+            InvalidInput: If an argument is not accepted; nothing was recorded.
+            StoreError: If the store could not.
+        """
+        return await self._threads.write(
+            self._blocking.record_feedback, label, source=source, note=note
+        )
 
 
 class AsyncPrivacy:
@@ -1144,6 +1195,36 @@ class AsyncAdmin:
     async def grants(self, *, org: str) -> list[Grant]:
         """Return the grants of an organisation."""
         return await self._threads.read(self._blocking.grants, org=org)
+
+    async def safety(
+        self, *, org: str, since: datetime | str | None = None, limit: int = 100
+    ) -> list[SafetyRecord]:
+        """Return the safety records of an organisation, newest first.
+
+        Args:
+            org: The organisation; ``default`` where programs name none.
+            since: Only records from this moment on.
+            limit: Maximum number of records, 1 to 1,000.
+
+        Raises:
+            InvalidInput: If an argument is out of range.
+        """
+        return await self._threads.read(self._blocking.safety, org=org, since=since, limit=limit)
+
+    async def feedback(
+        self, *, org: str, since: datetime | str | None = None, limit: int = 100
+    ) -> list[Feedback]:
+        """Return the feedback of an organisation's users, newest first.
+
+        Args:
+            org: The organisation; ``default`` where programs name none.
+            since: Only feedback from this moment on.
+            limit: Maximum number of records, 1 to 1,000.
+
+        Raises:
+            InvalidInput: If an argument is out of range.
+        """
+        return await self._threads.read(self._blocking.feedback, org=org, since=since, limit=limit)
 
     def memory(self, *, user: str | None = None, org: str | None = None) -> AsyncMemory:
         """Return the memory of a subject, for an operator; its actions name this administrator.

@@ -25,10 +25,12 @@ from simonides.core.results import (
 from simonides.govern import audit
 from simonides.life import gc, hygiene
 from simonides.prompt import receipts
+from simonides.safety import records
+from simonides.safety.results import Feedback, SafetyRecord
 
 
 class Audit(Bound):
-    """The audit trail of one owner: who did what to which memory, and when."""
+    """The audit trail of one owner, and what is recorded for operators."""
 
     def list(
         self,
@@ -75,6 +77,54 @@ class Audit(Bound):
             A report; true if everything fits.
         """
         return self._call(audit.verify)
+
+    def record_safety(
+        self,
+        kind: str,
+        *,
+        level: Literal["low", "high", "critical"] = "high",
+        note: str | None = None,
+    ) -> SafetyRecord:
+        """Record that something unsafe was said or done, for operators; it is never recalled.
+
+        It lies with the organisation for 90 days. In place of the user and the session it holds
+        codes. It stays when the user is forgotten.
+
+        Args:
+            kind: What it was, in a short name such as ``self_harm``; it is stored as it is.
+            level: ``low``, ``high`` or ``critical``.
+            note: At most 2,000 characters. Secrets, personal data, the user's id and the name of
+                the session are masked.
+
+        Raises:
+            InvalidInput: If an argument is not accepted; nothing was recorded.
+            StoreError: If the store could not.
+        """
+        return self._call(records.record_safety, kind, level=level, note=note)
+
+    def record_feedback(
+        self,
+        label: str,
+        *,
+        source: Literal["user", "program", "model"] = "user",
+        note: str | None = None,
+    ) -> Feedback:
+        """Record what was thought of an answer or a session, for operators; it is never recalled.
+
+        It lies with the organisation for 180 days. In place of the user and the session it holds
+        codes. It stays when the user is forgotten.
+
+        Args:
+            label: The verdict, in a short name such as ``helpful``; it is stored as it is.
+            source: Who gave it: ``user``, ``program`` or ``model``.
+            note: At most 2,000 characters. Secrets, personal data, the user's id and the name of
+                the session are masked.
+
+        Raises:
+            InvalidInput: If an argument is not accepted; nothing was recorded.
+            StoreError: If the store could not.
+        """
+        return self._call(records.record_feedback, label, source=source, note=note)
 
 
 class Privacy(Bound):

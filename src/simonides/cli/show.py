@@ -24,13 +24,14 @@ from simonides.core.errors import (
 from simonides.core.outcome import Event, Outcome
 from simonides.core.record import Record
 from simonides.govern.rights import Grant
+from simonides.safety.results import Feedback, SafetyRecord
 
 SHOWN_CHARS = 100
 """Maximum number of characters of a memory in a line of a list; chosen for a terminal."""
 
 Item = (
     Record | Event | Grant | results.Hit | results.Refusal | results.Receipt | results.Waiting
-    | results.Conversation
+    | results.Conversation | SafetyRecord | Feedback
 )  # fmt: skip
 """What a list has in its lines."""
 
@@ -158,7 +159,7 @@ def _lines(result: Any) -> Iterable[str]:
             yield f"removed: {result.removed}"
         case results.SessionReport() | results.Buffer():
             yield from _conversation(result)
-        case results.Refusal() | Grant():
+        case results.Refusal() | Grant() | SafetyRecord() | Feedback():
             yield _item(result)
         case results.AddReport():
             yield from _report(result)
@@ -235,8 +236,21 @@ def _item(item: Item) -> str:
             asked = "  still true?" if item.kind == "aged" else ""
             head = f"{item.id[-8:]}  {item.kind}  [{item.at:%Y-%m-%d}]{asked}"
             return "\n    ".join((head, *texts))
+        case SafetyRecord() | Feedback():
+            return _recorded(item)
         case results.Refusal():
             return f"{item.id[-8:]}  {item.kind}  {_visible(item.value)}  [{item.at:%Y-%m-%d}]"
+
+
+def _recorded(item: SafetyRecord | Feedback) -> str:
+    if isinstance(item, SafetyRecord):
+        what = f"{item.kind}  {item.level}"
+    else:
+        what = f"{item.label}  from {item.source}"
+    codes = (("user", item.user_code), ("session", item.session_code))
+    whose = "".join(f"  {name} {code[:8]}" for name, code in codes if code is not None)
+    note = "" if item.note is None else f"\n    {_visible(item.note)}"
+    return f"{item.id[-8:]}  {item.at:%Y-%m-%d %H:%M}  {what}{whose}{note}"
 
 
 def _record(record: Record, most: int | None = SHOWN_CHARS) -> str:

@@ -43,6 +43,7 @@ class EventType(StrEnum):
     TASK = "task"
     GRANTED = "granted"
     REVOKED = "revoked"
+    RECORDED = "recorded"
 
 
 class Event(Value):

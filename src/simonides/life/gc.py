@@ -22,8 +22,9 @@ from simonides.life.ageing import is_spared, very_stale
 from simonides.recall.lookup import versions
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow
+from simonides.storage.transaction import GC
 from simonides.write import pending
-from simonides.write.owner_write import GC, OwnerWrite, owner_write
+from simonides.write.owner_write import OwnerWrite, owner_write
 from simonides.write.versions import index_row
 
 UNREAD_MS, SUPERSEDED_MS, DOUBTFUL_MS = 30 * DAY_MS, 90 * DAY_MS, 60 * DAY_MS

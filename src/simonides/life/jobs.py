@@ -21,12 +21,14 @@ from simonides.core.outcome import EventType
 from simonides.core.scope import Principal, scope_of
 from simonides.life import gc, hygiene
 from simonides.models.embedder import EmbedderFailed, embed
+from simonides.safety import records
 from simonides.sessions.end import end_idle, read_idle
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, memories, record_of
+from simonides.storage.transaction import GC
 from simonides.write import pending
 from simonides.write.candidate import analysed_as
-from simonides.write.owner_write import GC, owner_write
+from simonides.write.owner_write import owner_write
 from simonides.write.versions import index_row, vector_cells
 
 Job = Callable[[Engine, str, Any], object]
@@ -37,6 +39,7 @@ JOBS: Mapping[str, Job] = {
     "read": read_idle,
     pending.EXPIRE: lambda engine, owner, _: drop_late(engine, owner, "expiry"),
     GC: lambda engine, owner, argument: _daily(engine, owner, argument),
+    records.EXPIRE: lambda engine, owner, _: records.expire(engine, owner),
     "embed": lambda engine, owner, _: embed_owner(engine, owner),
     "look": lambda engine, _, held: look_again(engine, *held),
 }

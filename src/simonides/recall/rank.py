@@ -44,6 +44,9 @@ CANDIDATES = 200
 DOUBT = 1.0
 """Log-odds that a memory loses by the confidence that it lacks. Set by judgement."""
 
+ROUNDING = 1e-4
+"""Difference in evidence that is no difference: products of matrices round by place in memory."""
+
 STALE_FACTOR = 0.5
 """Factor on the score of stale and softly expired memories."""
 
@@ -364,7 +367,7 @@ def newest_first(view: View, score: Floats) -> Floats:
     speaker, time = view.column("speaker")[best], view.column("time")[best]
     lead = score[best] - score[best][:, None]
     overtakes = (vectors @ vectors.T >= LIKENESS) & (speaker == speaker[:, None])
-    overtakes &= (time[:, None] > time) & (lead >= 0.0) & (lead <= MAX_LIFT)
+    overtakes &= (time[:, None] > time) & (lead >= -ROUNDING) & (lead <= MAX_LIFT)
     # Of three versions the newest overtakes both others, hence a little for each.
     lift[best] = np.where(overtakes, lead, 0.0).max(axis=1) + 0.001 * overtakes.sum(axis=1)
     return lift

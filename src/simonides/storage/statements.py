@@ -26,7 +26,14 @@ TABLES = {
     "pending": ("owner", "id", "kind", "at", "expires", "session", "data", "salt"),
     "tasks": ("owner", "id", "name", "status", "begun", "last", "data", "salt"),
     "grants": ("owner", "id", "grantee", "right_", "subject", "by_", "at"),
-}
+    "safety": (
+        "owner", "id", "at", "expires", "kind", "level", "note", "user_code", "session_code", "salt"
+    ),
+    "feedback": (
+        "owner", "id", "at", "expires", "label", "source", "note", "user_code", "session_code",
+        "salt",
+    ),
+}  # fmt: skip
 """Tables whose rows have a digest in the audit chain, with their columns."""
 
 INDEXED = tuple(name for name, column in _COLUMNS.items() if column.indexed)
@@ -301,6 +308,29 @@ DONE_DUE = f"{NOT_DUE} AND at = :at AND tries = :tries"
 MOVE_DUE = _SQL["MOVE_DUE"]
 
 GRANTS = _SQL["GRANTS"]
+
+# -- records of safety and feedback ----------------------------------------------------------------
+
+
+@lru_cache
+def unexpired(table: str) -> str:
+    """Return the statement for all columns of records that have not expired, newest first."""
+    return (
+        f"SELECT {', '.join(TABLES[table])} FROM {table} WHERE owner = :owner AND at >= :since "
+        "AND expires > :now ORDER BY at DESC, id DESC LIMIT :limit"
+    )
+
+
+@lru_cache
+def expired(table: str) -> str:
+    """Return the statement for the ids of records that have expired, the earliest first."""
+    return (
+        f"SELECT id FROM {table} WHERE owner = :owner AND expires <= :now "
+        "ORDER BY expires, id LIMIT :limit"
+    )
+
+
+# -- idempotency -----------------------------------------------------------------------------------
 
 IDEMPOTENT = "SELECT hash, kind, memory FROM idempotency WHERE owner = :owner AND key = :key"
 KEEP_IDEMPOTENT = _SQL["KEEP_IDEMPOTENT"]

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from simonides.core.clock import to_datetime
+from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.outcome import Event, EventType
 from simonides.core.record import id_text
@@ -26,6 +26,9 @@ from simonides.storage.rows import MemoryRow, by_id, latest_of
 
 if TYPE_CHECKING:
     from simonides.core.policy import Policy
+
+GC = "gc"
+"""The job that collects an owner's memories, a day after the first change and then daily."""
 
 EMPTY = bytes(32)
 """Code before the first event, and digest of a row that is gone."""
@@ -300,6 +303,9 @@ class Transaction:
         self.connection.run_many(statements.APPEND, self._events)
         state = {"epoch": self.epoch, "clock": self.now, "events": self.length, "head": self._head}
         self.connection.run(statements.END_WRITE, {"owner": self.owner, **state})
+        if self.revision == 0:  # the first change of the owner, whatever it is
+            due = {"owner": self.owner, "at": self.now + DAY_MS, "job": GC}
+            self.connection.run(statements.SET_DUE, due)
 
 
 def event_of(owner: str, cells: Sequence[Any], data: Mapping[str, Any]) -> Event:

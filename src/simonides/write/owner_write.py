@@ -6,14 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from simonides.core.clock import DAY_MS
 from simonides.core.engine import Engine
 from simonides.recall.index import OwnerIndex
-from simonides.storage import statements
 from simonides.storage.transaction import Transaction
-
-GC = "gc"
-"""The job that collects an owner's memories, a day after the first change and then daily."""
 
 
 class OwnerWrite(NamedTuple):
@@ -45,9 +40,6 @@ def owner_write(engine: Engine, owner: str, actor: str) -> Iterator[OwnerWrite]:
             index.is_changing = True
             yield OwnerWrite(tx, index)
             tx.flush()
-            if tx.revision == 0:  # the first change of an owner
-                due = {"owner": owner, "at": tx.now + DAY_MS, "job": GC}
-                connection.run(statements.SET_DUE, due)
             index.add(index.lacking(tx.inserted.values()))
             index.is_changing = False
     except BaseException:  # also after an interrupt it may hold what was never committed

@@ -277,23 +277,43 @@ CREATE TABLE idempotency (
   PRIMARY KEY (owner, key)
 ) {clustered};
 
+-- Records of what was unsafe, and of what was thought of answers; they lie with the organisation.
+-- Codes are keyed digests: no row says which user or conversation it is about.
 CREATE TABLE safety (
-  owner   {text} NOT NULL,
-  id      {blob} NOT NULL,
-  at      {int}  NOT NULL,
-  expires {int}  NOT NULL,
-  data    {text} NOT NULL,
+  owner        {text} NOT NULL,
+  id           {blob} NOT NULL,
+  at           {int}  NOT NULL,
+  expires      {int}  NOT NULL,
+  kind         {text} NOT NULL,
+  level        {text} NOT NULL,
+  note         {text},
+  user_code    {text},
+  session_code {text},
+  salt         {blob} NOT NULL,
   PRIMARY KEY (owner, id)
 ) {clustered};
 
+CREATE INDEX safety_at ON safety (owner, at, id);
+
+CREATE INDEX safety_expires ON safety (owner, expires, id);
+
 CREATE TABLE feedback (
-  owner   {text} NOT NULL,
-  id      {blob} NOT NULL,
-  at      {int}  NOT NULL,
-  expires {int}  NOT NULL,
-  data    {text} NOT NULL,
+  owner        {text} NOT NULL,
+  id           {blob} NOT NULL,
+  at           {int}  NOT NULL,
+  expires      {int}  NOT NULL,
+  label        {text} NOT NULL,
+  source       {text} NOT NULL,
+  note         {text},
+  user_code    {text},
+  session_code {text},
+  salt         {blob} NOT NULL,
   PRIMARY KEY (owner, id)
 ) {clustered};
+
+CREATE INDEX feedback_at ON feedback (owner, at, id);
+
+CREATE INDEX feedback_expires ON feedback (owner, expires, id);
 
 CREATE TABLE policies (
   hash {text} NOT NULL PRIMARY KEY,

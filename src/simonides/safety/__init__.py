@@ -1,0 +1,1 @@
+"""Safety records and session feedback: kept apart from memories, without the names of users."""
