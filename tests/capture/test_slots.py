@@ -6,7 +6,7 @@ from simonides.capture.slots import Slot, is_for_now, slots_of
 from simonides.capture.wordings import LANGUAGES, load_wordings
 from simonides.core.policy import SINGLE, canonical, folded
 
-SLOTS = load_wordings("languages/slots.toml")
+SLOTS = load_wordings("slots.toml")
 
 
 def _rows(language: str, name: str) -> list[list[str]]:

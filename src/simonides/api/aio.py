@@ -30,12 +30,10 @@ from simonides.core.results import (
     Asked,
     AuditReport,
     Buffer,
-    Collection,
     Conversation,
     Digest,
     Explanation,
     Hit,
-    HygieneReport,
     Page,
     Recall,
     Receipt,
@@ -48,6 +46,7 @@ from simonides.core.results import (
 )
 from simonides.core.settings import Settings
 from simonides.govern.rights import Grant
+from simonides.life.results import Collection, HygieneReport
 from simonides.models.embedder import Embedder, Reranker, TokenCounter
 from simonides.safety.results import Feedback, SafetyRecord
 

@@ -13,9 +13,7 @@ from simonides.core.outcome import Event, Outcome
 from simonides.core.record import FULL_ID
 from simonides.core.results import (
     AuditReport,
-    Collection,
     Digest,
-    HygieneReport,
     Page,
     Receipt,
     Refusal,
@@ -24,6 +22,7 @@ from simonides.core.results import (
 )
 from simonides.govern import audit
 from simonides.life import gc, hygiene
+from simonides.life.results import Collection, HygieneReport
 from simonides.prompt import receipts
 from simonides.safety import records
 from simonides.safety.results import Feedback, SafetyRecord

@@ -90,7 +90,7 @@ def read_clause(clause: str, *, goes_on: bool = False, is_ordered: bool = False)
 def is_unreal(clause: str) -> bool:
     """Whether a clause opens fiction, a supposition or somebody else's words."""
     _, text, words = heard(clause)
-    opens = load_wordings("languages/slots.toml").matches("unreal", text)
+    opens = load_wordings("slots.toml").matches("unreal", text)
     return opens or any(each.find("says", text, words) for each in spoken(text, words))
 
 

@@ -279,7 +279,7 @@ def _unfit(passage: _Place, value: str) -> Iterator[str]:
     near = [*sentences(passage.before)[-1:], passage.sentence, *clauses(passage.sentence)]
     later = {read_clause(each).kind for each in (passage.after, *clauses(passage.after))}
     refused = {read_clause(each).kind for each in near} & _REFUSES
-    unreal = load_wordings("languages/slots.toml").setting("unreal")
+    unreal = load_wordings("slots.toml").setting("unreal")
     so_far = plain(passage.before[-MOST_CHARS:]) + head + clause
     quoted = [match[0] for match in _rules().setting("quotation").finditer(sentence)]
     failed = {
@@ -394,7 +394,7 @@ def _denies(text: str) -> bool:
 
 def _adds(name: str, claim: str, scope: str) -> bool:
     """Whether a text has a wording that the claim lacks."""
-    rest = load_wordings("languages/slots.toml").setting("own_doubt").sub(" ", scope)
+    rest = load_wordings("slots.toml").setting("own_doubt").sub(" ", scope)
     return any(each not in claim.lower() for each in _rules().setting(name).findall(rest.lower()))
 
 

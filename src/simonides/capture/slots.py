@@ -28,7 +28,7 @@ def slots_of(clause: str) -> list[Slot]:
         clause: At most 400 characters are read. English, and "call me" in ten languages.
     """
     clause, text, words = heard(clause)
-    rules, wished = load_wordings("languages/slots.toml"), wishes(clause)
+    rules, wished = load_wordings("slots.toml"), wishes(clause)
     voices = list(spoken(text, words))
     if not (wished or voices) and words.isdisjoint(rules.words):
         return []
@@ -63,7 +63,7 @@ def fact_fields(clause: str, key: str, value: str) -> dict[str, Any]:
 
 def is_for_now(clause: str) -> bool:
     """Whether a clause says that something holds for a short time only."""
-    rules, (_, whole, words) = load_wordings("languages/slots.toml"), heard(clause)
+    rules, (_, whole, words) = load_wordings("slots.toml"), heard(clause)
     text = rules.setting("begins").sub("", whole)
     if text != whole:
         words = words_of(text)
@@ -74,7 +74,7 @@ def is_for_now(clause: str) -> bool:
 def was_for_then(clause: str) -> bool:
     """Whether a clause held for one conversation or task only: "just for this recipe"."""
     _, text, _ = heard(clause)
-    return load_wordings("languages/slots.toml").matches("for_then", text)
+    return load_wordings("slots.toml").matches("for_then", text)
 
 
 def _stated(

@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
+from importlib.resources import files
 from typing import Any
 
 from simonides.text.patterns import PatternSet
@@ -21,9 +22,14 @@ from simonides.text.words import listed, read_toml
 MOST_CHARS = 400
 """Of a longer clause only the beginning is read. Set by judgement: requests are short."""
 
-LANGUAGES = (
-    "english german spanish portuguese french italian dutch russian chinese japanese".split()
+LANGUAGES = sorted(
+    (
+        file.name.removesuffix(".toml")
+        for file in (files("simonides.capture") / "languages").iterdir()
+    ),
+    key=lambda name: (name != "english", name),
 )
+"""Languages that have a file, English first."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _UNSPACED = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
@@ -210,7 +216,7 @@ def tongue(text: str) -> str:
         return "japanese" if _KANA.search(text) else "chinese"
     if _CYRILLIC.search(text):
         return "russian"
-    counts = {name: len(_class("small_words", name).findall(text)) for name in LANGUAGES[:-2]}
+    counts = {name: len(_class("small_words", name).findall(text)) for name in _spaced()}
     best, second = sorted(counts, key=lambda name: -counts[name])[:2]
     return best if counts[best] > counts[second] else ""
 
@@ -257,7 +263,7 @@ def verbs_of(name: str, text: str) -> Iterator[re.Match[str]]:
 @cache
 def shape(name: str) -> re.Pattern[str]:
     """Return a pattern of the structure of sentences, for plain texts."""
-    shapes = load_wordings("languages/shapes.toml")
+    shapes = load_wordings("shapes.toml")
     return shapes.pattern(shapes.table["shapes"][name])
 
 
@@ -287,6 +293,13 @@ def load_wordings(file: str) -> Wordings:
 def languages() -> list[Wordings]:
     """Return the wordings of each language, in the order of `LANGUAGES`."""
     return [load_wordings(f"languages/{name}.toml") for name in LANGUAGES]
+
+
+@cache
+def _spaced() -> list[str]:
+    """Return the languages that write blanks between words."""
+    both = zip(LANGUAGES, languages(), strict=True)
+    return [name for name, each in both if not each.table.get("unspaced")]
 
 
 @cache

@@ -24,6 +24,7 @@ from simonides.core.errors import (
 from simonides.core.outcome import Event, Outcome
 from simonides.core.record import Record
 from simonides.govern.rights import Grant
+from simonides.life.results import Collection, HygieneReport
 from simonides.safety.results import Feedback, SafetyRecord
 
 SHOWN_CHARS = 100
@@ -163,7 +164,7 @@ def _lines(result: Any) -> Iterable[str]:
             yield _item(result)
         case results.AddReport():
             yield from _report(result)
-        case results.Collection() | results.HygieneReport():
+        case Collection() | HygieneReport():
             yield from _fields(result.to_dict())
         case {"prompt": prompt}:
             yield str(prompt)

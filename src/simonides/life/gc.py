@@ -16,9 +16,9 @@ from simonides.core.engine import Engine
 from simonides.core.outcome import EventType
 from simonides.core.policy import Policy
 from simonides.core.record import DECAY_A_DAY, DOUBTFUL_BELOW, Status
-from simonides.core.results import Collection
 from simonides.core.scope import Principal
 from simonides.life.ageing import is_spared, very_stale
+from simonides.life.results import Collection
 from simonides.recall.lookup import versions
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow

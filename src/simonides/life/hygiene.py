@@ -19,11 +19,11 @@ from simonides.core.engine import Engine
 from simonides.core.outcome import EventType
 from simonides.core.policy import Policy
 from simonides.core.record import Sensitivity, Status, id_text
-from simonides.core.results import HygieneReport
 from simonides.core.scope import Principal
 from simonides.life.ageing import SLICE, STALE_FROM, VERY_STALE_OVER, Aged, aged
 from simonides.life.gc import QUIET_MS, quiet_ms
 from simonides.life.repeats import Act, contradicting, repeated
+from simonides.life.results import HygieneReport
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow
 from simonides.write import pending

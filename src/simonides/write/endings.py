@@ -31,9 +31,18 @@ from simonides.storage.transaction import Transaction
 from simonides.text.analyse import analyse
 from simonides.text.changes import Cue, cue_of, diets, search, setting
 from simonides.text.statement import content_hash, read
-from simonides.write.denials import Denial, denials, stated_terms
 from simonides.write.owner_write import OwnerWrite
-from simonides.write.statement import MOST_CLAUSES, SOON, Clause, ends, rarity, statements_of
+from simonides.write.statement import (
+    MOST_CLAUSES,
+    SOON,
+    Clause,
+    Denial,
+    denials,
+    ends,
+    rarity,
+    stated_terms,
+    statements_of,
+)
 from simonides.write.told import own_words
 from simonides.write.versions import (
     changed_version,
