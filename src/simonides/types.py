@@ -26,8 +26,9 @@ from simonides.models.embedder import Embedder, Reranker, TokenCounter
 from simonides.safety.results import Feedback, SafetyRecord
 
 __all__ = [
-    "AgentRun", "AuditReport", "Buffer", "Clock", "Collection", "Conversation", "Embedder", "Event",
-    "EventType", "Feedback", "Grant", "HygieneReport", "Meeting", "ModelUsage", "Partition",
-    "Policy", "Principal", "Reranker", "Right", "SafetyRecord", "Scope", "SessionReport", "TaskReport", "TokenCounter",
-    "ToolReply", "Triple", "Verification", "Waiting",
+    "AgentRun", "AuditReport", "Buffer", "Clock", "Collection", "Conversation", "Embedder",
+    "Event", "EventType", "Feedback", "Grant", "HygieneReport", "Meeting", "ModelUsage",
+    "Partition", "Policy", "Principal", "Reranker", "Right", "SafetyRecord", "Scope",
+    "SessionReport", "TaskReport", "TokenCounter", "ToolReply", "Triple", "Verification",
+    "Waiting",
 ]  # fmt: skip
