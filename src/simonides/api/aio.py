@@ -439,8 +439,8 @@ class AsyncTask:
         Args:
             tool: Its name.
             result: A text, or JSON-ready data.
-            importance: ``critical`` goes first; ``high`` and ``critical`` outlive the task, if
-                verified.
+            importance: ``critical`` goes first, and outlives the task under the trust of the
+                tool; ``high`` does if verified.
             verified: Whether the tool is trusted; else the result counts as text from outside.
 
         Raises:
@@ -1111,13 +1111,20 @@ class AsyncSession(AsyncMemory):
         return await self._threads.read(self._blocking.buffer, max_tokens=max_tokens)
 
     async def note(
-        self, text: str, *, key: str | None = None, importance: str = "normal"
+        self,
+        text: str,
+        *,
+        key: str | None = None,
+        category: str | None = None,
+        importance: str = "normal",
     ) -> Outcome:
         """Note what was decided or found out; it is a turn of the conversation.
 
         Args:
             text: What is to be noted.
             key: Name of the fact, if it becomes a memory.
+            category: One of the policy's, for example ``feedback``, ``decision`` or
+                ``configuration``: it becomes a memory of this category at the end.
             importance: ``high`` and ``critical`` become a memory at the end, and
                 are summed up.
 
@@ -1125,7 +1132,9 @@ class AsyncSession(AsyncMemory):
             InvalidInput: If a value is not storable.
             StoreError: If the store could not; nothing was written.
         """
-        return await self._threads.write(self._blocking.note, text, key=key, importance=importance)
+        return await self._threads.write(
+            self._blocking.note, text, key=key, category=category, importance=importance
+        )
 
     async def checkpoint(self) -> SessionReport:
         """Let what found support by now become a memory; the conversation goes on.

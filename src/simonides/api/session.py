@@ -43,12 +43,21 @@ class Session(Memory):
         """
         return self._call(notes.buffer, max_tokens=max_tokens)
 
-    def note(self, text: str, *, key: str | None = None, importance: str = "normal") -> Outcome:
+    def note(
+        self,
+        text: str,
+        *,
+        key: str | None = None,
+        category: str | None = None,
+        importance: str = "normal",
+    ) -> Outcome:
         """Note what was decided or found out; it is a turn of the conversation.
 
         Args:
             text: What is to be noted.
             key: Name of the fact, if it becomes a memory.
+            category: One of the policy's, for example ``feedback``, ``decision`` or
+                ``configuration``: it becomes a memory of this category at the end.
             importance: ``high`` and ``critical`` become a memory at the end, and
                 are summed up.
 
@@ -56,7 +65,7 @@ class Session(Memory):
             InvalidInput: If a value is not storable.
             StoreError: If the store could not; nothing was written.
         """
-        return self._call(notes.note, text, key=key, importance=importance)
+        return self._call(notes.note, text, key=key, category=category, importance=importance)
 
     def checkpoint(self) -> SessionReport:
         """Let what found support by now become a memory; the conversation goes on.

@@ -60,8 +60,8 @@ class Task(Bound):
         Args:
             tool: Its name.
             result: A text, or JSON-ready data.
-            importance: ``critical`` goes first; ``high`` and ``critical`` outlive the task, if
-                verified.
+            importance: ``critical`` goes first, and outlives the task under the trust of the
+                tool; ``high`` does if verified.
             verified: Whether the tool is trusted; else the result counts as text from outside.
 
         Raises:

@@ -5,11 +5,19 @@ Precision before recall: hedges, negations, questions, jokes and passing moments
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from simonides.capture.manner import wishes
-from simonides.capture.wordings import Wordings, heard, load_wordings, spoken, words_of
+from simonides.capture.wordings import (
+    Wordings,
+    class_in,
+    heard,
+    load_wordings,
+    spoken,
+    words_of,
+)
 from simonides.core.policy import DANGERS, SEVERAL, category_of_key, folded
 from simonides.text.words import listed
 
@@ -46,6 +54,37 @@ def slots_of(clause: str) -> list[Slot]:
 def manner_of(rule: str) -> list[Slot]:
     """Return how a rule wishes the answers to be; it may be worded as a question."""
     return [Slot(key, value) for key, value in wishes(heard(rule)[0], is_rule=True).items()]
+
+
+MOST_WORDS = 2
+"""Words beside an implied wish in its clause: "too long", "sorry". Set by judgement."""
+
+_POINTS_BACK = re.compile(r"\b(?:it|this|that)\b", re.IGNORECASE)
+
+
+def implied_manner(clause: str) -> list[Slot]:
+    """Return what a clause wants of the answer just given, which may be a wish for all answers.
+
+    It names a manner and nothing that is to have it ("Shorter, please."), or asks it for what was
+    just said ("Could you keep it shorter?"). Said again, it is meant for all.
+    """
+    heard_as, text, _ = heard(clause)
+    if is_for_now(clause) or class_in("always", text) or class_in("henceforth", text):
+        return []
+    if text.endswith(("?", "？")):
+        return manner_of(clause) if _POINTS_BACK.search(text) else []
+    if wishes(heard_as):
+        return []
+    if whole := wishes(heard_as, is_rule=True):
+        return [Slot(key, value) for key, value in whole.items()]
+    parts = [each for each in re.split(r"[,;、，]", heard_as) if each.strip()]
+    found = [wishes(each, is_rule=True) for each in parts]
+    others = [each for each, wish in zip(parts, found, strict=True) if not wish]
+    # "In French, a dog is a chien" wants nothing; "Too long, shorter please" does.
+    if any(len(each.split()) > MOST_WORDS for each in others):
+        return []
+    named = {key: value for wish in found for key, value in wish.items() if key != "language"}
+    return [Slot(key, value) for key, value in named.items()]
 
 
 def fact_fields(clause: str, key: str, value: str) -> dict[str, Any]:

@@ -95,6 +95,7 @@ class Category(Section):
         rank: What it is for in every prompt; None is ``rule`` for a directive one, else ``none``.
         spared: Whether a full quota takes others first.
         user_stated_expires: Whether the hard lifetime holds for what the user stated, too.
+        session_only: Whether it is deleted when its conversation ends.
     """
 
     admit: bool = True
@@ -106,6 +107,7 @@ class Category(Section):
     rank: Rank | None = None
     spared: bool = False
     user_stated_expires: bool = False
+    session_only: bool = False
 
     @property
     def stands(self) -> Rank:
@@ -147,12 +149,13 @@ CATEGORIES: Mapping[str, Category] = {
     "event": Category.model_construct(kinds=(Kind.EPISODIC,)),
     "feedback": Category.model_construct(),
     "configuration": Category.model_construct(),
+    "decision": Category.model_construct(),
     "task_strategy": _short(90),
     "task_learning": _short(30),
     "tool_result": _short(7),
     "session_summary": _lasting(30, Kind.EPISODIC, directive=False),
     "insight": Category.model_construct(kinds=(Kind.SEMANTIC,), sources=(Source.AGENT_INFERRED,)),
-    "session_note": Category.model_construct(),
+    "session_note": Category.model_construct(session_only=True),
     **dict.fromkeys(
         ["reasoning", "tool_error", "speculation", "transient"],
         Category.model_construct(admit=False),

@@ -447,12 +447,14 @@ class TaskReport(Value):
     Attributes:
         scope: Where it lies now.
         promoted: Outcomes of the observations that were important.
+        left: Important observations that were not kept: the tool, and why.
         learned: Outcome of what was learned, or None.
         removed: Number of the task's memories, with their versions, that are gone.
     """
 
     scope: str
     promoted: tuple[Outcome, ...] = ()
+    left: tuple[tuple[str, str], ...] = ()
     learned: Outcome | None = None
     removed: int = 0
 

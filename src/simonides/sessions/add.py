@@ -28,6 +28,7 @@ from simonides.sessions.model import read_by_model
 from simonides.sessions.reading import UNSURE, WITHDRAWS, Piece, pieces_of
 from simonides.sessions.requests import carry_out
 from simonides.sessions.resent import TurnMark, known, last_turns, replaced, undo_edited
+from simonides.sessions.support import IMPLIED, held_once
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memories, record_of
 from simonides.text.analyse import analyse
@@ -260,7 +261,9 @@ def _stored(
                 kept += [outcome] if piece.is_kept else []  # a gap only holds the place
                 parents = () if outcome.record is None else (outcome.record,)
                 for _ in facts:
-                    learned.append(decided_alone(write, placed(next(ready), parents=parents)))
+                    fact = placed(next(ready), parents=parents)
+                    held = held_once(write, who, fact)
+                    learned.append(decided_alone(write, fact) if held is None else held)
             for row in old:  # the message has fewer turns now
                 tx.end(row, "superseded", EventType.SUPERSEDED, "edited")
             turns = {id_bytes(each.record.id) for each in kept if each.record is not None}
@@ -325,14 +328,18 @@ def _judged(
     }  # fmt: skip
     refused = (REFUSED,) if any(ask.kind is Request.UNSAFE for ask in piece.asks) else ()
     turn = Draft(piece.text, position=0, message_id=message.id, tags=refused, **shared)
-    facts = [Draft(**{**shared, "role": None, **fields}) for fields in piece.learned]
+    read = (*piece.learned, *piece.implied)
+    facts = [Draft(**{**shared, "role": None, **fields}) for fields in read]
     judged = [judge(candidate_of(engine, who, fact)) for fact in facts]
+    first = len(piece.learned)
+    judged[first:] = [_held(each, IMPLIED) for each in judged[first:]]
     if piece.origin == UNSURE:
-        judged = [
-            Hold(each.candidate, ("unsure_whose",)) if isinstance(each, Commit) else each
-            for each in judged
-        ]
+        judged = [_held(each, "unsure_whose") for each in judged]
     return judge(candidate_of(engine, who, turn)), judged
+
+
+def _held(judged: Judgement, reason: str) -> Judgement:
+    return Hold(judged.candidate, (reason,)) if isinstance(judged, Commit) else judged
 
 
 def _line(

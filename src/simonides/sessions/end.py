@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -20,17 +20,18 @@ from simonides.conversations import parts
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound, StoreError
 from simonides.core.outcome import EventType
+from simonides.core.policy import Policy
 from simonides.core.record import SUMMARY, Draft, Importance, Source, id_text
 from simonides.core.results import SessionReport
 from simonides.core.scope import Principal
 from simonides.recall.view import unrefused
 from simonides.sessions.model import read_waiting
 from simonides.sessions.summary import MOST_CHARS, is_substantive, summarised
+from simonides.sessions.support import is_supported
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, id_bytes, time_said
+from simonides.storage.rows import MemoryRow, id_bytes, latest_of, memories, time_said
 from simonides.storage.transaction import Transaction
-from simonides.text.analyse import query_terms
 from simonides.write import pending
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import judge, judge_approved
@@ -50,9 +51,6 @@ measured."""
 
 MOST_PARENTS = 256
 """Turns that a summary of the model's rests on, the last ones. Set by judgement."""
-
-LEAST_SUPPORT = 2
-"""Turns of the user that must support a held statement."""
 
 
 def end(engine: Engine, who: Principal) -> SessionReport:
@@ -268,13 +266,19 @@ class SessionEnd:
         Args:
             is_last: Whether what found none is dropped; else it waits on.
         """
-        notes = [each for each in self._turns if each["importance"] != Importance.NORMAL]
+        policy = self._engine.policies.for_org(self._who.home.org, self._who.agent)
+        notes = [each for each in self._turns if _is_to_keep(each, policy)]
         judged = [judge(candidate_of(self._engine, self._who, _noted(each))) for each in notes]
         with self._engine.db.read(self._who.owner) as connection:
             entries = list(pending.entries(connection, self._who.owner))
         own = [entry for entry in entries if entry.session == parts.conversation_name(self._who)]
         held = [entry for entry in own if entry.kind == "held"]
-        supported = [each for each in held if _is_supported(each, self._turns)]
+        summary = self._summary_text() if is_last else ""
+        supported = [
+            each
+            for each in held
+            if is_supported(self._engine, self._who, each, self._turns, summary)
+        ]
         judged += [judge_held(self._engine, self._who, entry) for entry in supported]
         judged = embedded(self._engine, judged)
 
@@ -293,12 +297,25 @@ class SessionEnd:
 
         return store
 
+    def _summary_text(self) -> str:
+        """Return what the conversation came to; empty without a summary."""
+        owner = self._who.owner
+        with self._engine.db.read(owner) as connection:
+            part = parts.part_of(connection, owner, self._part.id)
+            roots = [] if part is None or part.summary is None else [part.summary]
+            return "\n".join(row["content"] for row in latest_of(connection, owner, roots))
+
     def _clean(self, write: OwnerWrite) -> None:
-        """Remove results of tools and quoted text: they end with the conversation."""
-        foreign = [each for each in self._turns_now(write.tx.connection) if _is_foreign(each)]
-        for each in foreign:
-            write.tx.delete(each["id"], "session_end")
-        self._said(removed=len(foreign))
+        """Remove results of tools, quoted text, and notes that end with the conversation."""
+        tx, policy = write.tx, write.tx.policy
+        gone = [each["id"] for each in self._turns_now(tx.connection) if _is_foreign(each)]
+        of_session = {"owner": tx.owner, "session": self._who.conversation}
+        for row in memories(tx.connection, statements.SESSION_FACTS, **of_session):
+            rules = policy.categories.get(row["category"])
+            gone += [row["id"]] if rules is not None and rules.session_only else []
+        for each in gone:
+            tx.delete(each, "session_end")
+        self._said(removed=len(gone))
 
 
 Effect = Callable[[OwnerWrite], None]
@@ -309,27 +326,28 @@ def _is_foreign(turn: MemoryRow) -> bool:
     return str(turn["role"]) == "tool" or str(turn["origin"]) == "quoted"
 
 
+def _is_to_keep(turn: MemoryRow, policy: Policy) -> bool:
+    """Whether a note is important, or says what kind of memory it is, and may outlive the talk."""
+    category = _noted_as(turn).get("category")
+    rules = policy.categories.get(category or "")
+    is_over = rules is not None and rules.session_only
+    return not is_over and (turn["importance"] != Importance.NORMAL or category is not None)
+
+
+def _noted_as(turn: MemoryRow) -> dict[str, str]:
+    noted: dict[str, str] = json.loads(turn["metadata"] or "{}") if turn["origin"] == "note" else {}
+    return noted
+
+
 def _noted(turn: MemoryRow) -> Draft:
-    """Return the memory that an important note becomes, under its own trust."""
-    metadata = json.loads(turn["metadata"] or "{}")
+    """Return the memory that a note becomes, under its own trust."""
+    noted = _noted_as(turn)
     return Draft(
         turn["content"],
-        key=metadata.get("key"),
+        key=noted.get("key"),
+        category=noted.get("category"),
         source=turn["source"],
         importance=turn["importance"],
         origin=turn["origin"],
         parents=(id_text(turn["id"]),),
     )
-
-
-def _is_supported(entry: pending.Entry, turns: Sequence[MemoryRow]) -> bool:
-    """Whether the user said a held statement often enough: its value, or two of its words.
-
-    One whose turn was forgotten, or cut, is supported no more.
-    """
-    if not {id_text(turn["id"]) for turn in turns}.issuperset(entry.data["draft"]["parents"]):
-        return False
-    telling = set(query_terms(entry.data["draft"]["content"]))
-    said = [set(query_terms(turn["content"])) for turn in turns if turn["role"] == "user"]
-    supporting = [terms for terms in said if len(telling & terms) >= min(2, len(telling))]
-    return len(supporting) >= LEAST_SUPPORT

@@ -35,6 +35,7 @@ from simonides.prompt.lines import one_line
 from simonides.recall.view import unrefused
 from simonides.sessions.summary import MOST_CHARS as SUMMARY_CHARS
 from simonides.sessions.summary import summarised
+from simonides.sessions.support import SUPPORTABLE
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, memories, time_said
@@ -65,9 +66,6 @@ EARLIER = 4
 BUFFER_S, MOST_SUMMARIES = 10.0, 256
 """Time for the summary of a conversation that goes on, since a prompt waits for it, and how many of
 these are kept. Set by judgement."""
-
-SUPPORTABLE = frozenset("model_hold model_repeat implied not_lasting".split())
-"""Doubts that what the user says besides can remove; of others a person decides."""
 
 RETRY_MS = 600_000
 """After this time, what the model could not read is read again, and an end that was begun and not

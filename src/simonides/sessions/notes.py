@@ -13,7 +13,7 @@ from simonides.core.outcome import Outcome
 from simonides.core.record import Draft, Importance, Record, Source, id_text
 from simonides.core.results import Buffer, Page
 from simonides.core.scope import Principal
-from simonides.core.validation import between, enum_member, text
+from simonides.core.validation import between, enum_member, one_of, text
 from simonides.prompt.lines import estimated_tokens
 from simonides.recall.lookup import MAX_LISTED
 from simonides.recall.view import unrefused
@@ -31,12 +31,22 @@ from simonides.write.remember import decided, embedded
 
 
 def note(
-    engine: Engine, who: Principal, said: str, *, key: str | None = None, importance: str = "normal"
+    engine: Engine,
+    who: Principal,
+    said: str,
+    *,
+    key: str | None = None,
+    category: str | None = None,
+    importance: str = "normal",
 ) -> Outcome:
     """Keep a note as a turn of the conversation; it is the agent's, not the user's."""
     weight = enum_member(Importance, "importance", importance)
+    policy = engine.policies.for_org(who.home.org, who.agent)
     if key is not None:
-        check_key(text("key", key), engine.policies.for_org(who.home.org, who.agent))
+        check_key(text("key", key), policy)
+    if category is not None:
+        one_of("category", category, policy.categories)
+    named = {"key": key, "category": category}
     draft = Draft(
         text("text", said),
         position=0,
@@ -45,7 +55,7 @@ def note(
         source=Source.AGENT_INFERRED.value,
         importance=weight.value,
         origin="note",
-        metadata=None if key is None else {"key": key},
+        metadata={name: value for name, value in named.items() if value is not None} or None,
     )
     return logged(engine, who, draft, lambda tx, _, position: go_on(engine, tx, who, position, 1))
 

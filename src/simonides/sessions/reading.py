@@ -23,7 +23,7 @@ from simonides.capture.dangers import DANGER, is_danger
 from simonides.capture.messages import Message
 from simonides.capture.moods import Mood, Sense, as_meant, sense_of, senses
 from simonides.capture.segments import Fragment, Whose, fragments_of
-from simonides.capture.slots import fact_fields, is_for_now, manner_of, slots_of
+from simonides.capture.slots import fact_fields, implied_manner, is_for_now, manner_of, slots_of
 from simonides.capture.wishes import is_open, keeps_last, wish_of
 from simonides.core.policy import MANNERS, folded
 from simonides.core.record import GAP, Source, is_gap
@@ -60,6 +60,7 @@ class Piece:
         source: As in a `Draft`.
         origin: Name of a tool, ``quoted`` for another's words, or ``unsure``.
         learned: Fields of a `Draft` for each fact, rule or danger in it.
+        implied: The same for what it wants of one answer, and may want of all.
         asks: What it asks of the memory, in order.
         is_cut: Whether the user asked not to keep what stands in it.
         reasons: Why part of it is not kept.
@@ -75,6 +76,7 @@ class Piece:
     source: str
     origin: str | None = None
     learned: list[dict[str, Any]] = field(default_factory=list)
+    implied: list[dict[str, Any]] = field(default_factory=list)
     asks: list[Understood] = field(default_factory=list)
     is_cut: bool = False
     reasons: list[str] = field(default_factory=list)
@@ -91,7 +93,7 @@ class Piece:
     def drop(self) -> None:
         """Keep and learn nothing of it."""
         self.text, self.is_cut = GAP, True
-        self.learned, self.corrections = [], []
+        self.learned, self.implied, self.corrections = [], [], []
 
     def obey(self, sentence: str, reading: Understood) -> None:
         """Take a sentence for a request, and keep nothing of it."""
@@ -172,6 +174,7 @@ def _unsure(piece: Piece, text: str) -> Piece:
     """Return a piece that may be another's: it loses nothing, and what it asks is asked back."""
     asks = [Understood(Request.UNCLEAR, text) for ask in piece.asks if ask.kind in _ON_MEMORY]
     kept = replace(piece, text=text, is_cut=False, corrections=[], doubted=[], unread=[])
+    kept.implied = []
     return replace(kept, asks=asks[:1], origin=UNSURE)
 
 
@@ -258,6 +261,9 @@ def points_back(reading: Understood) -> bool:
 
 def _read(piece: Piece, clause: str, reading: Understood, before: str) -> None:
     if reading.kind is Request.OFF_RECORD and is_open(clause):
+        return
+    if reading.kind in (Request.RULE, Request.SAYS) and (implied := implied_manner(clause)):
+        piece.implied += [fact_fields(clause, *each) for each in implied]
         return
     match reading.kind:
         case Request.REFUSE | Request.OFF_RECORD | Request.FORGET | Request.UNSAY | Request.UNCLEAR:

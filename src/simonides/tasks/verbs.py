@@ -267,7 +267,7 @@ def observe(
         id: The task.
         tool: Its name.
         result: A text, or JSON-ready data.
-        importance: ``critical`` goes first; ``high`` and ``critical`` outlive the task.
+        importance: ``critical`` goes first, and outlives the task; ``high`` does if verified.
         verified: Whether the tool is trusted; else the result counts as text from outside.
     """
     weight = enum_member(Importance, "importance", importance)
@@ -275,10 +275,9 @@ def observe(
     said = result if isinstance(result, str) else json.dumps(result, default=str)
     source = Source.TOOL_VERIFIED if verified else Source.EXTERNAL
     draft = Draft(said, position=0, role="tool", source=source, origin=text("tool", tool))
-    critical, kept = weight is Importance.CRITICAL, verified and weight is not Importance.NORMAL
 
     def observed(state: Working, root: str) -> dict[str, Any]:
-        return state.with_observation(root, most=most, critical=critical, kept=kept)
+        return state.with_observation(root, weight, most=most, verified=verified)
 
     return _logged(engine, who, id, draft, observed)
 
@@ -322,7 +321,9 @@ def complete(engine: Engine, who: Principal, id: str, learning: str | None = Non
     """
     origin = f"task {who.home.task}"
     with engine.db.read(who.owner) as connection:
-        kept = _texts(connection, who, _open(_row(connection, who, id), who).kept)
+        state = _open(_row(connection, who, id), who)
+        kept = _texts(connection, who, state.kept)
+        unverified = _texts(connection, who, state.unverified)
     result: dict[str, Any] = {"category": "tool_result", "importance": "high", "origin": origin}
     drafts = []
     for each in kept.values():
@@ -333,9 +334,14 @@ def complete(engine: Engine, who: Principal, id: str, learning: str | None = Non
         drafts.append(Draft(lesson, category="task_learning", source=source, origin=origin))
     user = Scope(who.home.org, who.home.user)
     outcomes = remember(engine, replace(who, home=user, session=None), drafts)
+    left = [(each.origin or "tool", "unverified") for each in unverified.values()]
+    for each, outcome in zip(kept.values(), outcomes, strict=False):
+        if not outcome.done:
+            left.append((each.origin or "tool", ", ".join((outcome.kind, *outcome.reasons))))
     return TaskReport(
         scope=user.path,
-        promoted=tuple(outcomes[: len(kept)]),
+        promoted=tuple(outcome for outcome in outcomes[: len(kept)] if outcome.done),
+        left=tuple(left),
         learned=outcomes[-1] if learning is not None else None,
         removed=_end(engine, who, id, COMPLETE),
     )

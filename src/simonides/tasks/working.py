@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from simonides.core.policy import TaskRules
-from simonides.core.record import Record
+from simonides.core.record import Importance, Record
 from simonides.core.results import Digest
 from simonides.prompt.lines import TITLE, assembled, one_line
 
@@ -31,6 +31,7 @@ class Working(BaseModel):
         shown: Ids that the prompt or a look-up has shown in this turn.
         turns: How many turns have ended.
         kept: Root ids of observations that outlive the task.
+        unverified: Root ids of important ones that do not, as nobody vouches for the tool.
         purpose: What it is worked on for; a task of another purpose is another task.
     """
 
@@ -44,6 +45,7 @@ class Working(BaseModel):
     shown: tuple[str, ...] = ()
     turns: int = 0
     kept: tuple[str, ...] = ()
+    unverified: tuple[str, ...] = ()
     purpose: str | None = None
 
     @property
@@ -52,18 +54,24 @@ class Working(BaseModel):
         return self.plan[self.done] if self.done < len(self.plan) else ""
 
     def with_observation(
-        self, root: str, *, most: int, critical: bool, kept: bool
+        self, root: str, weight: Importance, *, most: int, verified: bool
     ) -> dict[str, Any]:
         """Return what an observation changes.
 
-        Of more than ``most`` the oldest that is not critical makes room for it.
+        Of more than ``most`` the oldest that is not critical makes room for it. A critical one
+        outlives the task, and so does an important one of a trusted tool.
         """
+        critical = weight is Importance.CRITICAL
         observed = [*self.observed, (root, critical)]
         while len(observed) > most:
             normal = [each for each in observed if not each[1]]
             observed.remove((normal or observed)[0])
-        more = (*self.kept, root) if kept else self.kept
-        return {"observed": tuple(observed), "kept": more}
+        changed: dict[str, Any] = {"observed": tuple(observed)}
+        if critical or (verified and weight is Importance.HIGH):
+            changed["kept"] = (*self.kept, root)
+        elif weight is Importance.HIGH:
+            changed["unverified"] = (*self.unverified, root)
+        return changed
 
 
 def prompt_of(
