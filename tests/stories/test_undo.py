@@ -37,9 +37,12 @@ def test_after_ten_minutes_it_is_gone_for_good(ana, clock, store):
     assert store.admin(actor="root").verify_audit()
 
 
-def test_an_answer_without_a_deletion_cannot_be_taken_back(ana):
+def test_an_answer_without_a_deletion_takes_back_what_was_kept(ana):
+    report = ana.add("I like tea.")
+    assert ana.undo(report).kind == "undone"
+    assert contents(ana) == []
     with pytest.raises(InvalidInput):
-        ana.undo(ana.add("I like tea."))
+        ana.undo(report)
 
 
 def test_what_the_organisation_was_given_goes_too(store, ana):

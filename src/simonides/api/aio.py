@@ -46,7 +46,7 @@ from simonides.core.results import (
 )
 from simonides.core.settings import Settings
 from simonides.govern.rights import Grant
-from simonides.life.results import Collection, HygieneReport
+from simonides.life.results import Collection, Consolidation, HygieneReport
 from simonides.models.embedder import Embedder, Reranker, TokenCounter
 from simonides.safety.results import Feedback, SafetyRecord
 
@@ -338,6 +338,41 @@ class AsyncMaintenance:
             StoreError: If the store could not.
         """
         return await self._threads.write(self._blocking.hygiene, dry_run=dry_run)
+
+    async def consolidate(self, *, dry_run: bool = False) -> Consolidation:
+        """Draw memories together: merge repeats, and say what several memories tell together.
+
+        The memories stay as they are. A language model writes the insights where there is one;
+        without one, what came up on several days is named in the words of the latest. An insight
+        cites its evidence, and goes with it.
+
+        Args:
+            dry_run: Only propose.
+
+        Raises:
+            StoreError: If the store could not; nothing was done.
+        """
+        return await self._threads.write(self._blocking.consolidate, dry_run=dry_run)
+
+    async def consolidations(self, *, limit: int = 100) -> Sequence[Consolidation]:
+        """Return what was drawn together, latest first.
+
+        Args:
+            limit: Maximum number of them, 1 to 1,000.
+        """
+        return await self._threads.read(self._blocking.consolidations, limit=limit)
+
+    async def undo_consolidation(self, id: str) -> Outcome:
+        """Take back all that one consolidation did.
+
+        Args:
+            id: Of the consolidation; its last 8 characters serve as well.
+
+        Raises:
+            NotFound: If there is none with this id.
+            InvalidInput: If it was taken back, or something came after it.
+        """
+        return await self._threads.write(self._blocking.undo_consolidation, id)
 
 
 class AsyncReceipts:
@@ -960,14 +995,17 @@ class AsyncMemory:
         """
         return await self._threads.write(self._blocking.forget, which)
 
-    async def undo(self, outcome: Asked | AddReport | str) -> Outcome:
-        """Bring back what the user has forgotten in words within the last ten minutes.
+    async def undo(self, outcome: Outcome | Outcomes | AddReport | Event | Asked | str) -> Outcome:
+        """Take a change back: what it stored ends, and what it ended or changed is as before.
+
+        What was forgotten in words comes back within ten minutes; what `forget` deleted does not.
 
         Args:
-            outcome: The report of `add`, an answer in it, or its ``undo`` id.
+            outcome: What a write returned; or an event of ``audit.list()``, or its number. Of what
+                was forgotten in words: the report of `add`, an answer in it, or its ``undo`` id.
 
         Raises:
-            InvalidInput: If it has nothing that can be taken back.
+            InvalidInput: If it has nothing that can be taken back, or something came after it.
             NotFound: If the time is over.
             StoreError: If the store could not; nothing came back.
         """

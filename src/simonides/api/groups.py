@@ -21,8 +21,8 @@ from simonides.core.results import (
     Waiting,
 )
 from simonides.govern import audit
-from simonides.life import gc, hygiene
-from simonides.life.results import Collection, HygieneReport
+from simonides.life import consolidate, gc, hygiene
+from simonides.life.results import Collection, Consolidation, HygieneReport
 from simonides.prompt import receipts
 from simonides.safety import records
 from simonides.safety.results import Feedback, SafetyRecord
@@ -260,6 +260,41 @@ class Maintenance(Bound):
             StoreError: If the store could not.
         """
         return self._call(hygiene.look_through, dry_run=dry_run)
+
+    def consolidate(self, *, dry_run: bool = False) -> Consolidation:
+        """Draw memories together: merge repeats, and say what several memories tell together.
+
+        The memories stay as they are. A language model writes the insights where there is one;
+        without one, what came up on several days is named in the words of the latest. An insight
+        cites its evidence, and goes with it.
+
+        Args:
+            dry_run: Only propose.
+
+        Raises:
+            StoreError: If the store could not; nothing was done.
+        """
+        return self._call(consolidate.consolidate, dry_run=dry_run)
+
+    def consolidations(self, *, limit: int = 100) -> Sequence[Consolidation]:
+        """Return what was drawn together, latest first.
+
+        Args:
+            limit: Maximum number of them, 1 to 1,000.
+        """
+        return self._call(consolidate.consolidations, limit=limit)
+
+    def undo_consolidation(self, id: str) -> Outcome:
+        """Take back all that one consolidation did.
+
+        Args:
+            id: Of the consolidation; its last 8 characters serve as well.
+
+        Raises:
+            NotFound: If there is none with this id.
+            InvalidInput: If it was taken back, or something came after it.
+        """
+        return self._call(consolidate.undo_consolidation, id)
 
 
 class Receipts(Bound):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from simonides.api.session import Session
     from simonides.api.task import Task
     from simonides.api.tools import Tools
+    from simonides.core.outcome import Event
 
 
 class Memory(Bound):
@@ -421,20 +422,23 @@ class Memory(Bound):
 
         return self._call(forget, which)
 
-    def undo(self, outcome: Asked | AddReport | str) -> Outcome:
-        """Bring back what the user has forgotten in words within the last ten minutes.
+    def undo(self, outcome: Outcome | Outcomes | AddReport | Event | Asked | str) -> Outcome:
+        """Take a change back: what it stored ends, and what it ended or changed is as before.
+
+        What was forgotten in words comes back within ten minutes; what `forget` deleted does not.
 
         Args:
-            outcome: The report of `add`, an answer in it, or its ``undo`` id.
+            outcome: What a write returned; or an event of ``audit.list()``, or its number. Of what
+                was forgotten in words: the report of `add`, an answer in it, or its ``undo`` id.
 
         Raises:
-            InvalidInput: If it has nothing that can be taken back.
+            InvalidInput: If it has nothing that can be taken back, or something came after it.
             NotFound: If the time is over.
             StoreError: If the store could not; nothing came back.
         """
         from simonides.change.undo import undo
 
-        return self._call(undo, outcome)
+        return self._call(undo, outcome=outcome)
 
     def session(self, name: str | None = None) -> Session:
         """Return the memory bound to one conversation, without I/O.

@@ -1,4 +1,4 @@
-"""Taking back what a user asked to be forgotten in words, for ten minutes.
+"""Taking a change back; what a user asked to be forgotten in words comes back for ten minutes.
 
 What is forgotten leaves every list, index and prompt at once. A copy of the rows waits in the queue
 until it may no longer be taken back; then it is deleted, too.
@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simonides.change.correct import promote
+from simonides.change.revert import events_of, revert
 from simonides.core.clock import DAY_MS, MINUTE_MS
 from simonides.core.engine import Engine
-from simonides.core.errors import InvalidInput, NotFound, ScopeDenied
+from simonides.core.errors import NotFound, ScopeDenied
 from simonides.core.outcome import EventType, Outcome, OutcomeKind
 from simonides.core.record import id_text
 from simonides.core.results import AddReport, Asked
@@ -55,21 +56,24 @@ def keep_for_undo(
 
 
 def undo(engine: Engine, who: Principal, outcome: object) -> Outcome:
-    """Bring back what a user has forgotten in words within the last ten minutes.
+    """Take a change back, or bring back what a user has just forgotten in words.
 
     Args:
         engine: The store.
         who: The user.
-        outcome: The answer to the request, the report that holds it, or its ``undo`` id.
+        outcome: What a write returned, an event of the audit trail; or the answer to a request to
+            forget, the report that holds it, or its ``undo`` id, for ten minutes.
 
     Returns:
         An outcome ``undone``; a reason ``no_copy`` names a scope above that keeps no copy any more.
 
     Raises:
-        InvalidInput: If it is nothing of these.
+        InvalidInput: If it is nothing of these, or something came after it.
         NotFound: If it can no longer be taken back.
     """
     ids, copies, reasons = _ids(outcome), [], ["undone"]
+    if not ids:
+        return revert(engine, who, events_of(engine, who, outcome))
     with owner_write(engine, who.owner, who.name) as write:
         tx = write.tx
         waiting = {id_text(each.id): each for each in pending.entries(tx.connection, tx.owner)}
@@ -101,16 +105,13 @@ def finish(engine: Engine, owner: str, id: bytes) -> None:
 
 
 def _ids(outcome: object) -> list[str]:
+    """Return under what copies of forgotten rows wait; a number is one of an event."""
     if isinstance(outcome, str):
-        return [outcome]
+        return [] if outcome.isdecimal() else [outcome]
     asked = [outcome] if isinstance(outcome, Asked) else []
     if isinstance(outcome, AddReport):
         asked = [each for line in outcome.lines for each in line.asked]
-    ids = [each.undo for each in asked if each.undo is not None]
-    if not ids:
-        problem = "has nothing that can be taken back; give what `add` answered"
-        raise InvalidInput("outcome", problem)
-    return ids
+    return [each.undo for each in asked if each.undo is not None]
 
 
 def _restore(write: OwnerWrite, rows: list[MemoryRow]) -> None:

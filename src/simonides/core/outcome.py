@@ -24,6 +24,7 @@ class EventType(StrEnum):
     ADJUSTED = "adjusted"
     EVICTED = "evicted"
     MERGED = "merged"
+    CONSOLIDATED = "consolidated"
     STALE_MARKED = "stale_marked"
     BLOCKED = "blocked"
     DROPPED = "dropped"

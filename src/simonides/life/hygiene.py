@@ -21,6 +21,7 @@ from simonides.core.policy import Policy
 from simonides.core.record import Sensitivity, Status, id_text
 from simonides.core.scope import Principal
 from simonides.life.ageing import SLICE, STALE_FROM, VERY_STALE_OVER, Aged, aged
+from simonides.life.consolidate import unfounded
 from simonides.life.gc import QUIET_MS, quiet_ms
 from simonides.life.repeats import Act, contradicting, repeated
 from simonides.life.results import HygieneReport
@@ -58,7 +59,7 @@ def look_through(engine: Engine, who: Principal, *, dry_run: bool = False) -> Hy
     counts["reviews_expired"] = _late_reviews(engine, who, dry_run=dry_run)
     rules = f"screened {__version__} {policy.hygiene.model_dump_json()}"
     since, screened = _last_look(engine, owner, rules)
-    for find in (_exposed, repeated, contradicting, _grown_old, _ending_turns):
+    for find in _FINDERS:
         acts = () if find is _exposed and screened else find(engine, owner, policy, since)
         counts += _done(engine, who, acts, dry_run=dry_run)
     if not dry_run:
@@ -208,3 +209,6 @@ def _lengthening(ms: int) -> Callable[[OwnerWrite, MemoryRow], object]:
         return event
 
     return lengthen
+
+
+_FINDERS = (_exposed, repeated, contradicting, unfounded, _grown_old, _ending_turns)

@@ -20,6 +20,7 @@ from simonides.core.engine import Engine
 from simonides.core.outcome import EventType
 from simonides.core.scope import Principal, scope_of
 from simonides.life import gc, hygiene
+from simonides.life.consolidate import reflect_if_due
 from simonides.models.embedder import EmbedderFailed, embed
 from simonides.safety import records
 from simonides.sessions.end import end_idle, read_idle
@@ -150,6 +151,7 @@ def _daily(engine: Engine, owner: str, argument: str) -> None:
     who, accepted = Principal(scope_of(owner, None), actor="collection"), argument == gc.ACCEPTED
     if gc.collect(engine, who, accept_clock=accepted).waits_until is None:
         hygiene.look_through(engine, who)
+        reflect_if_due(engine, owner)
     if not accepted:
         gc.set_due(engine, engine.clock.now_ms() + DAY_MS, owner, GC)
 

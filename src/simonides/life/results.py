@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from simonides.core.outcome import Outcome
 from simonides.core.record import Value
 
 
@@ -44,6 +45,7 @@ class HygieneReport(Value):
         lengthened: Turns of the user about the user that were shown, and get another year.
         sensitivity_flagged: Memories in which today's rules find secrets or personal data; prompts
             show them no more.
+        unfounded: Insights that ended as a part of their evidence is not in force any more.
         reviews_expired: Questions that nobody answered in time.
         waits: Whether nothing was done, as the clock may be wrong; see `Collection.waits_until`.
     """
@@ -57,5 +59,42 @@ class HygieneReport(Value):
     asked: int = 0
     lengthened: int = 0
     sensitivity_flagged: int = 0
+    unfounded: int = 0
     reviews_expired: int = 0
     waits: bool = False
+
+
+class Insight(Value):
+    """What several memories say together.
+
+    Attributes:
+        content: In one sentence.
+        evidence: Ids of the versions that it rests on; it goes with them.
+    """
+
+    content: str
+    evidence: tuple[str, ...]
+
+
+class Consolidation(Value):
+    """What is drawn together from memories, or would be; the memories stay as they are.
+
+    Attributes:
+        id: Under it all of this is taken back, with `undo_consolidation`; None if nothing was done.
+        at: When it was done, or proposed.
+        by_model: Whether a language model wrote the insights.
+        insights: What is proposed.
+        outcomes: What became of each.
+        merged: Ids of memories that repeat another one, which stays.
+        is_undone: Whether it was taken back.
+        reasons: Why something was not done, machine-readable.
+    """
+
+    id: str | None = None
+    at: datetime
+    by_model: bool = False
+    insights: tuple[Insight, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    merged: tuple[str, ...] = ()
+    is_undone: bool = False
+    reasons: tuple[str, ...] = ()

@@ -47,6 +47,7 @@ from simonides.write.remember import decided_alone, embedded
 from simonides.write.versions import standing
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
     from pydantic_ai import AgentRunResult
 
 WAITING_TURNS, WAITING_CHARS = 20, 8_000
@@ -192,7 +193,7 @@ def summed_up(
     question = "\n".join(_line("-", each) for each in turns)[-MOST_CHARS:]
     try:
         brief = instructions(only_sums_up=True)
-        answer = _answered(engine, engine.models, who, brief, question, seconds=BUFFER_S)
+        answer = answered(engine, engine.models, who, brief, question, seconds=BUFFER_S)
     except ModelFailed:
         return ""
     text = supported_summary(answer.output, said, SUMMARY_CHARS)
@@ -294,17 +295,17 @@ def _asked(
     if extract.categories:
         named = {name: list(fields) for name, fields in extract.categories.items()}
         asked.append(f"Set category, and details, where one fits: {json.dumps(named)}")
-    answer = _answered(engine, models, who, "\n".join(filter(None, asked)), question, Extraction)
+    answer = answered(engine, models, who, "\n".join(filter(None, asked)), question, Extraction)
     return answer.output, usage_of(answer)
 
 
-def _answered(
+def answered(
     engine: Engine,
     models: LanguageModels,
     who: Principal,
     brief: str,
     question: str,
-    output: type[Extraction] | None = None,
+    output: type[BaseModel] | None = None,
     *,
     seconds: float | None = None,
 ) -> AgentRunResult[Any]:

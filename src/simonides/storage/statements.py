@@ -248,6 +248,11 @@ DOUBTFUL = _SQL["DOUBTFUL"]
 _PAGE = "known_to IS NULL AND id > :after ORDER BY id LIMIT :limit"
 IN_FORCE = f"{_ROWS} AND {_PAGE}"
 FACTS = f"{_ROWS} AND position IS NULL AND {_PAGE}"
+INSIGHTS = f"{_ROWS} AND category = 'insight' AND {_PAGE}"
+# What may tell something: statements, and turns of the user about the user.
+TELLING = f"""{_ROWS} AND category NOT IN ('insight', 'session_summary')
+AND sensitivity <> 'sensitive'
+AND (position IS NULL OR (role = 'user' AND (marks & 2) <> 0)) AND {_PAGE}"""
 SESSION_FACTS = f"{_ROWS} AND session = :session AND position IS NULL AND known_to IS NULL"
 STALE = f"{_ROWS} AND status = 'stale' AND {_PAGE}"
 # Turns of a user about the user that end soon; 2 is the mark of the first person.

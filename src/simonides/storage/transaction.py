@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 GC = "gc"
 """The job that collects an owner's memories, a day after the first change and then daily."""
 
+TIMES = tuple(
+    "status updated_at said_at utc_offset verified_at soft_expires_at hard_expires_at".split()
+)
+"""What may change of a version, beside its vectors and its end."""
+
 EMPTY = bytes(32)
 """Code before the first event, and digest of a row that is gone."""
 
@@ -185,9 +190,10 @@ class Transaction:
             reason: Why.
             cells: Changed columns, of those in `statements.CHANGE`.
         """
+        was = {name: row[name] for name in TIMES if name in {"updated_at", *cells}}
         row = {**row, "updated_at": self.now, **cells}
         self._keep(row)
-        return self.note_memory(row, type, reason)
+        return self.note_memory(row, type, reason, was)
 
     def end(
         self, row: MemoryRow, ended: str, type: EventType, reason: str = "", by: bytes | None = None
@@ -222,9 +228,24 @@ class Transaction:
         staged = self.inserted if row["id"] in self.inserted else self._changed
         staged[row["id"]] = row
 
-    def note_memory(self, row: MemoryRow, type: EventType, reason: str = "") -> Event:
-        """Append an event of a version to the chain, with the digest of the version."""
-        data = {"root": row["root"].hex(), "version": row["version"]}
+    def note_memory(
+        self,
+        row: MemoryRow,
+        type: EventType,
+        reason: str = "",
+        was: Mapping[str, Any] | None = None,
+    ) -> Event:
+        """Append an event of a version to the chain, with the digest of the version.
+
+        Args:
+            row: The version.
+            type: What was done.
+            reason: Why.
+            was: Columns that it changed, as they were before.
+        """
+        data: dict[str, Any] = {"root": row["root"].hex(), "version": row["version"]}
+        if was is not None:
+            data["was"] = was
         return self._note_row("memories", row, type, reason, data)
 
     # -- other rows --------------------------------------------------------------------------------
