@@ -1322,6 +1322,7 @@ class AsyncStore:
         agent: str | None = None,
         purpose: str | None = None,
         actor: str | None = None,
+        private: bool = False,
     ) -> AsyncMemory:
         """Return the memory of a principal, without I/O: make one a request.
 
@@ -1333,6 +1334,8 @@ class AsyncStore:
             agent: The acting agent; it also sees what is private to it.
             purpose: What memories are read and written for.
             actor: Person or program that acts for the user, for the audit trail.
+            private: Whether what the agent is told and writes is for this agent alone; so are its
+                conversations, tasks and receipts.
 
         Raises:
             OwnerRequired: If neither a user nor a session is named, or the organisation is missing
@@ -1341,7 +1344,14 @@ class AsyncStore:
         """
         return AsyncMemory(
             self._blocking.memory(
-                user, org=org, task=task, session=session, agent=agent, purpose=purpose, actor=actor
+                user,
+                org=org,
+                task=task,
+                session=session,
+                agent=agent,
+                purpose=purpose,
+                actor=actor,
+                private=private,
             ),
             self._threads,
         )

@@ -89,6 +89,7 @@ class Store:
         agent: str | None = None,
         purpose: str | None = None,
         actor: str | None = None,
+        private: bool = False,
     ) -> Memory:
         """Return the memory of a principal, without I/O: make one a request.
 
@@ -100,6 +101,8 @@ class Store:
             agent: The acting agent; it also sees what is private to it.
             purpose: What memories are read and written for.
             actor: Person or program that acts for the user, for the audit trail.
+            private: Whether what the agent is told and writes is for this agent alone; so are its
+                conversations, tasks and receipts.
 
         Raises:
             OwnerRequired: If neither a user nor a session is named, or the organisation is missing
@@ -116,6 +119,7 @@ class Store:
             agent=agent,
             purpose=purpose,
             actor=actor,
+            private=private,
         )
         return Memory(self._engine, who)
 

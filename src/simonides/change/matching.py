@@ -20,7 +20,7 @@ from simonides.capture.moods import Subject, sense_of
 from simonides.capture.wordings import class_at, class_in, class_of, plain, shape
 from simonides.core.clock import local_time
 from simonides.core.engine import Engine
-from simonides.core.record import GAP, TURN
+from simonides.core.record import GAP, TURN, Audience
 from simonides.core.scope import Principal
 from simonides.models.embedder import EmbedderFailed, embed_question
 from simonides.recall.index import Floats, OwnerIndex
@@ -160,12 +160,18 @@ def ids_where(
     who: Principal,
     chosen: Callable[[OwnerIndex], np.ndarray],
 ) -> list[bytes]:
-    """Return the ids of the user's memories in force that are chosen in its index."""
+    """Return the ids of the user's memories in force that are chosen in its index.
+
+    An agent reaches nothing that is private to another one.
+    """
+
+    def may_know(audience: Audience, _: str | None) -> bool:
+        return who.agent is None or audience is None or who.agent in audience
 
     def ids(view: View) -> list[bytes]:
         [part] = view.parts
         part.settle()
-        rows = np.flatnonzero(chosen(part) & part.column("live"))
+        rows = np.flatnonzero(chosen(part) & part.column("live") & part.of_readers(may_know))
         return [part.ids[row] for row in rows.tolist()]
 
     return engine.indexes.reading(connection, [who.owner], ids)

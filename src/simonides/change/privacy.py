@@ -30,7 +30,7 @@ from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import EventType
-from simonides.core.record import id_text
+from simonides.core.record import Audience, id_text
 from simonides.core.results import Refusal
 from simonides.core.scope import Principal
 from simonides.core.validation import text
@@ -39,7 +39,7 @@ from simonides.recall.lookup import versions
 from simonides.recall.view import OptOut, is_refused, opt_outs_of, renew_opt_outs
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, by_id, id_bytes, latest_of
+from simonides.storage.rows import MemoryRow, by_id, id_bytes, latest_of, partition_of
 from simonides.text.analyse import Mark, analyse
 from simonides.text.topics import EVERYTHING, Topic, topic_of
 from simonides.write import pending
@@ -231,10 +231,18 @@ def last_said(connection: Connection, who: Principal, count: int = 1) -> list[Me
 
 
 def _roots(engine: Engine, who: Principal, sql: str) -> list[bytes]:
-    """Return the roots of memories of the conversation."""
+    """Return the roots of memories; for an agent, of those that are not private to another one."""
     params = {"owner": who.owner, "session": who.conversation}
     with engine.db.read(who.owner) as connection:
-        return [root for (root,) in connection.rows(sql, params)]
+        roots = [root for (root,) in connection.rows(sql, params)]
+        if who.agent is None:
+            return roots
+        rows = latest_of(connection, who.owner, roots)
+        return [row["root"] for row in rows if who.agent in (_audience(row) or (who.agent,))]
+
+
+def _audience(row: MemoryRow) -> Audience:
+    return partition_of(row["task"], row["audience"], row["purpose"]).audience
 
 
 def _forgotten(

@@ -79,7 +79,7 @@ class SessionPart(NamedTuple):
 
 def conversation_name(who: Principal) -> str:
     """Return the name of a principal's conversation; those for a task or a purpose are apart."""
-    return f"{who.home.task or ''} {who.purpose or ''} {who.conversation}"  # ids have no spaces
+    return f"{who.home.task or ''} {who.apart} {who.conversation}"  # ids have no spaces
 
 
 def last_part(connection: Connection, who: Principal) -> SessionPart | None:
@@ -90,7 +90,7 @@ def last_part(connection: Connection, who: Principal) -> SessionPart | None:
 
 def unread_parts(connection: Connection, who: Principal) -> list[SessionPart]:
     """Return the parts that the model could not read, the latest first."""
-    return _parts(connection, statements.UNREAD, owner=who.owner, purpose=who.purpose or "")
+    return _parts(connection, statements.UNREAD, owner=who.owner, purpose=who.apart)
 
 
 def part_of(connection: Connection, owner: str, id: bytes) -> SessionPart | None:
@@ -165,7 +165,10 @@ def go_on(
         return latest
     data = {
         "first": position, "read": position - 1, "utc_offset": offset_of(said[0]),
-        "who": {"scope": who.home.path, "session": who.session, "agent": who.agent},
+        "who": {
+            "scope": who.home.path, "session": who.session, "agent": who.agent,
+            "is_private": who.is_private,
+        },
     }  # fmt: skip
     number = 1 if latest is None else latest.part + 1
     new = SessionPart(
@@ -178,7 +181,7 @@ def go_on(
         last,
         None,
         turns,
-        who.purpose or "",
+        who.apart,
         None,
         None,
         data,
@@ -230,7 +233,7 @@ def end_job(id: bytes) -> str:
 def principal_of_part(part: SessionPart) -> Principal:
     """Return the principal that a part belongs to."""
     who = dict(part.data["who"])
-    home, purpose = parse_scope(who.pop("scope")), part.purpose or None
+    home, purpose = parse_scope(who.pop("scope")), part.purpose.split(" ")[0] or None
     return Principal(home, **who, purpose=purpose, actor="session end")
 
 
@@ -273,14 +276,14 @@ def parts_of_page(
     connection: Connection, who: Principal, limit: int, before: tuple[int, bytes] = NEWEST
 ) -> list[SessionPart]:
     """Return all parts of a principal's latest conversations, each with its latest part first."""
-    params = {"owner": who.owner, "purpose": who.purpose or "", "limit": limit}
+    params = {"owner": who.owner, "purpose": who.apart, "limit": limit}
     last, id = before
     return _parts(connection, statements.CONVERSATIONS, **params, last=last, id=id)
 
 
 def _conversation(own: Sequence[SessionPart]) -> Conversation:
     return Conversation(
-        name=principal_of_part(own[0]).conversation,
+        name=principal_of_part(own[0]).conversation_title,
         parts=len(own),
         is_open=any(each.status == "open" for each in own),
         begun=min(to_datetime(each.begun, each.data["utc_offset"]) for each in own),

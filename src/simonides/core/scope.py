@@ -27,6 +27,9 @@ _FORBIDDEN = frozenset("/%*,;:{}\"'\\")
 _BLANK_LETTERS = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
 ).union(map(chr, range(0xFE00, 0xFE10)), map(chr, range(0xE0100, 0xE01F0)))
+_APART = "\u2063"
+"""Parts a conversation from its private agent; no name holds it, as it is invisible."""
+
 _RESERVED = frozenset({".", "..", "global", "org", "user", "task", "session", "null", "none"})
 
 
@@ -222,6 +225,7 @@ class Principal:
         purpose: Purpose of its reads and writes, or None.
         actor: Person or program that acts for the owner, for the audit trail.
         is_admin: Whether it administers the store.
+        is_private: Whether what its agent writes is for that agent alone.
     """
 
     home: Scope
@@ -230,6 +234,7 @@ class Principal:
     purpose: str | None = None
     actor: str | None = None
     is_admin: bool = False
+    is_private: bool = False
 
     @property
     def owner(self) -> str:
@@ -243,11 +248,23 @@ class Principal:
         return name if self.agent is None else f"{name} {self.agent}"
 
     @property
-    def conversation(self) -> str:
-        """Name of its conversation; without a session, a default one."""
+    def conversation_title(self) -> str:
+        """Name of its conversation for people; without a session, a default one."""
         if self.session is not None:
             return self.session
         return "default" if self.agent is None else f"default {self.agent}"
+
+    @property
+    def conversation(self) -> str:
+        """Name under which its conversation is stored; that of a private agent is its own."""
+        title = self.conversation_title
+        return f"{title}{_APART}{self.agent}" if self.is_private else title
+
+    @property
+    def apart(self) -> str:
+        """What parts its conversations, tasks and receipts from others: purpose, private agent."""
+        purpose = self.purpose or ""
+        return f"{purpose} {self.agent}" if self.is_private else purpose
 
 
 def principal_of(
@@ -259,6 +276,7 @@ def principal_of(
     agent: str | None = None,
     purpose: str | None = None,
     actor: str | None = None,
+    private: bool = False,
 ) -> Principal:
     """Return the principal of the given ids.
 
@@ -268,7 +286,10 @@ def principal_of(
     Raises:
         OwnerRequired: If neither a user nor a session is named.
         InvalidScope: If an id is malformed, or a task is named without its user.
+        InvalidInput: If it is private and names no agent.
     """
+    if private and agent is None:
+        raise InvalidInput("private", "is for one agent: name it (agent=…)")
     org = DEFAULT_ORG if org is None else checked_id("org", org)
     for field, name in (("agent", agent), ("purpose", purpose), ("actor", actor)):
         if name is not None:
@@ -280,7 +301,7 @@ def principal_of(
         raise OwnerRequired("name a user (user=…) or a session (session=…)")
     else:
         home = Scope(org, None, task, checked_id("session", session))
-    return Principal(home, session, agent, purpose, actor)
+    return Principal(home, session, agent, purpose, actor, is_private=private)
 
 
 def in_session(who: Principal, name: str | None) -> Principal:

@@ -159,7 +159,7 @@ def _catch_up(
     if who.home.task is not None or (part is not None and not part.is_over(now, idle)):
         return PromptSection()
     [reach] = [each for each in readable(engine, who) if each.owner == who.owner]
-    named = {"owner": who.owner, "purpose": who.purpose or "", "limit": MOST_SUMMARIES}
+    named = {"owner": who.owner, "purpose": who.apart, "limit": MOST_SUMMARIES}
     roots = [root for (root,) in connection.rows(statements.LAST_SUMMARIES, named)]
     rows = latest_of(connection, who.owner, roots)
     shown = (row for row in rows if unrefused(connection, who, [row]))

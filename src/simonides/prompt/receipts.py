@@ -76,7 +76,7 @@ def keep_receipt(
     if receipt is not None:
         row = {
             "owner": who.owner, "id": id_bytes(receipt.id), "at": to_ms(receipt.at),
-            "purpose": who.purpose or "", "data": _packed(receipt),
+            "purpose": who.apart, "data": _packed(receipt),
         }  # fmt: skip
         engine.journal.keep(who.owner, statements.KEEP_RECEIPT, [row])
         ids = list({id_bytes(record.id) for record in own})
@@ -153,7 +153,7 @@ def list_receipts(engine: Engine, who: Principal, limit: int = 100) -> list[Rece
     """Return the receipts of the reader's digests, newest first, without their lines."""
     engine.journal.flush()
     since = engine.clock.now_ms() - round(engine.settings.receipt_days * DAY_MS)
-    params = {"owner": who.owner, "purpose": who.purpose or "", "since": since, "limit": limit}
+    params = {"owner": who.owner, "purpose": who.apart, "since": since, "limit": limit}
     with engine.db.read(who.owner) as connection:
         rows = connection.rows(statements.RECEIPTS, params)
     return [_unpacked(who, *row) for row in rows]

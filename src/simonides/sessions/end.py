@@ -59,7 +59,7 @@ def end(engine: Engine, who: Principal) -> SessionReport:
         with owner_write(engine, who.owner, who.name) as (tx, _):
             if (last := parts.last_part(tx.connection, who)) is not None:
                 parts.begin_end(engine, tx, last, parts.next_position(tx, who) - 1)
-    report = SessionReport(session=who.conversation)
+    report = SessionReport(session=who.conversation_title)
     for part in parts.ending_parts(engine, who.owner, parts.conversation_name(who)):
         report = take_steps(engine, who, part)
     return report
@@ -126,7 +126,7 @@ def checkpoint(engine: Engine, who: Principal) -> SessionReport:
     """Promote what has found support by now; the conversation goes on."""
     part = _open_part(engine, who)
     if part is None:
-        return SessionReport(session=who.conversation)
+        return SessionReport(session=who.conversation_title)
     report = read_waiting(engine, who, part.id)
     ending = SessionEnd(engine, who, part)
     ending.do("checkpoint")
@@ -146,7 +146,7 @@ class SessionEnd:
         self._learned: list[MemoryRow] = []
         self._by_model = ""
         self._read()
-        self.report = SessionReport(session=who.conversation, entries=len(self._turns))
+        self.report = SessionReport(session=who.conversation_title, entries=len(self._turns))
 
     def do(self, step: str) -> None:
         """Take a step unless another worker has, again if one of its turns is forgotten meanwhile.

@@ -117,7 +117,7 @@ INSERT INTO counters (owner, day, name, value) VALUES (:owner, :day, :name, :val
 ON CONFLICT (owner, day, name) DO UPDATE SET value = counters.value + excluded.value
 
 -- name: OF_TASK
-SELECT id FROM memories
+SELECT id, audience FROM memories
 WHERE owner = :owner AND task = :task AND COALESCE(purpose, '') = :purpose
 
 -- name: LAST_POSITION

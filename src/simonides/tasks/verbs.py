@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -78,7 +78,7 @@ def begin(
     state = None
     if goal is not None:
         said = _clean(engine, who, "goal", goal)
-        state = Working(goal=said, plan=steps, purpose=who.purpose)
+        state = Working(goal=said, plan=steps, purpose=who.apart)
     rules = [_clean(engine, who, "constraints", each) for each in constraints]
     with engine.db.read(who.owner) as connection:
         if state is None and _open_id(connection, who) is None:
@@ -101,12 +101,15 @@ def begin(
 
 
 def _open_id(connection: Connection, who: Principal) -> bytes | None:
-    """Return the id of the open task of a name and purpose."""
+    """Return the id of the open task of a name, for its purpose and private agent."""
+    return next((id for id, apart in _opened(connection, who) if apart == who.apart), None)
+
+
+def _opened(connection: Connection, who: Principal) -> list[tuple[bytes, str]]:
+    """Return the open tasks of a name, each with what parts it from the others."""
     params = {"owner": who.owner, "name": who.home.task, "status": OPEN}
-    for id, data in connection.rows(statements.OPEN_TASK, params):
-        if json.loads(data)["purpose"] == who.purpose:
-            return bytes(id)
-    return None
+    rows = connection.rows(statements.OPEN_TASK, params)
+    return [(bytes(id), json.loads(data)["purpose"]) for id, data in rows]
 
 
 def _clean(engine: Engine, who: Principal, field: str, said: str) -> str:
@@ -355,10 +358,20 @@ def abandon(engine: Engine, who: Principal, id: str) -> int:
 def _end(engine: Engine, who: Principal, id: str, status: str) -> int:
     engine.journal.flush()
     with owner_write(engine, who.owner, who.name) as (tx, _):
-        empty = Working(goal="(ended)", purpose=who.purpose).model_dump()
+        empty = Working(goal="(ended)", purpose=who.apart).model_dump()
+        others = {apart for _, apart in _opened(tx.connection, who)} - {who.apart}
         _change(tx, who, id, lambda _: empty, status)
         params = {"owner": tx.owner, "task": who.home.task, "purpose": who.purpose or ""}
-        ids = [row[0] for row in tx.connection.rows(statements.OF_TASK, params)]
+        rows = tx.connection.rows(statements.OF_TASK, params)
+        ids = [each for each, audience in rows if not _is_of(audience, who, others)]
         for each in ids:
             tx.delete(each, "task_end")
     return len(ids)
+
+
+def _is_of(audience: str | None, who: Principal, others: Set[str]) -> bool:
+    """Whether what is for some agents belongs to another open task of the same name."""
+    agents = () if audience is None else tuple(json.loads(audience))
+    own = (who.agent,) if who.is_private else ()
+    is_foreign = len(agents) == 1 and f"{who.purpose or ''} {agents[0]}" in others
+    return is_foreign or (who.is_private and agents != own)

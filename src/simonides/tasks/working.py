@@ -32,7 +32,8 @@ class Working(BaseModel):
         turns: How many turns have ended.
         kept: Root ids of observations that outlive the task.
         unverified: Root ids of important ones that do not, as nobody vouches for the tool.
-        purpose: What it is worked on for; a task of another purpose is another task.
+        purpose: What it is worked on for, and by which private agent; a task of another purpose is
+            another task.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -46,7 +47,7 @@ class Working(BaseModel):
     turns: int = 0
     kept: tuple[str, ...] = ()
     unverified: tuple[str, ...] = ()
-    purpose: str | None = None
+    purpose: str = ""
 
     @property
     def step(self) -> str:

@@ -163,13 +163,18 @@ def candidate_of(
         if scope != who.home:
             check_writable(engine, who, scope)
     policy = engine.policies.for_org(scope.org, who.agent)
-    session = draft.session if draft.session is not None else who.session
+    session = (
+        draft.session if draft.session is not None or who.session is None else who.conversation
+    )
     position = draft.position if session is not None else None  # else it is no turn
     read = _read(draft, who, policy, is_turn=position is not None)
     metadata = _checked(draft, policy)
     reach = readable(engine, who) if draft.parents else []
     parents = tuple(find(engine, who, id, reach) for id in draft.parents)
-    own = Label(read.source.trust, Sensitivity(draft.sensitivity), draft.audience)
+    audience = draft.audience
+    if audience is None and who.is_private and who.agent is not None:
+        audience = (who.agent,)
+    own = Label(read.source.trust, Sensitivity(draft.sensitivity), audience)
     label = join([own, *(parent.label for parent in parents)]) if parents else own
     purpose = draft.purpose if draft.purpose is not None else who.purpose
     at = draft.valid_from or draft.at
