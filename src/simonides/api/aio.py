@@ -215,6 +215,21 @@ class AsyncPrivacy:
         """Return all refusals, oldest first."""
         return await self._threads.read(self._blocking.list)
 
+    async def pause_recall(self) -> bool:
+        """Put nothing of the memory into prompts, until `resume_recall`.
+
+        No digest, recall, tool, wrapped client or task shows a memory; the constraints of a task
+        itself stay. What is said is kept, and `list`, `get` and safety records go on.
+
+        Returns:
+            Whether recall was on.
+        """
+        return await self._threads.write(self._blocking.pause_recall)
+
+    async def resume_recall(self) -> bool:
+        """Put memories into prompts again; return whether recall was paused."""
+        return await self._threads.write(self._blocking.resume_recall)
+
     async def forget(self, about: str) -> int:
         """Forget what a topic or a person names; return how many memories that changed.
 

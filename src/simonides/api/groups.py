@@ -161,6 +161,21 @@ class Privacy(Bound):
         """Return all refusals, oldest first."""
         return self._call(privacy.refusals)
 
+    def pause_recall(self) -> bool:
+        """Put nothing of the memory into prompts, until `resume_recall`.
+
+        No digest, recall, tool, wrapped client or task shows a memory; the constraints of a task
+        itself stay. What is said is kept, and `list`, `get` and safety records go on.
+
+        Returns:
+            Whether recall was on.
+        """
+        return self._call(privacy.pause_recall)
+
+    def resume_recall(self) -> bool:
+        """Put memories into prompts again; return whether recall was paused."""
+        return self._call(privacy.resume_recall)
+
     def forget(self, about: str) -> int:
         """Forget what a topic or a person names; return how many memories that changed.
 

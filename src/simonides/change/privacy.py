@@ -36,7 +36,14 @@ from simonides.core.scope import Principal
 from simonides.core.validation import text
 from simonides.models.embedder import EmbedderFailed, embed
 from simonides.recall.lookup import versions
-from simonides.recall.view import OptOut, is_refused, opt_outs_of, renew_opt_outs
+from simonides.recall.view import (
+    PAUSE,
+    OptOut,
+    is_paused,
+    is_refused,
+    opt_outs_of,
+    renew_opt_outs,
+)
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, by_id, id_bytes, latest_of, partition_of
@@ -114,7 +121,29 @@ def refusals(engine: Engine, who: Principal) -> list[Refusal]:
     """Return what the user does not want to have remembered, oldest first."""
     with engine.db.read(who.owner) as connection:
         rows = connection.rows(statements.REFUSALS, {"owner": who.owner})
-    return [_refusal(id, kind, value, at) for id, kind, value, at, _ in rows]
+    return [_refusal(id, kind, value, at) for id, kind, value, at, _ in rows if kind != PAUSE]
+
+
+def pause_recall(engine: Engine, who: Principal) -> bool:
+    """Put nothing of the memory into prompts until `resume_recall`; return whether that is new."""
+    with owner_write(engine, who.owner, who.name) as (tx, _):
+        if is_paused(tx.connection, who):
+            return False
+        row = {
+            "owner": tx.owner, "id": tx.new_id(), "kind": PAUSE, "value": "", "at": tx.now,
+            "data": "{}", "salt": tx.salt(),
+        }  # fmt: skip
+        tx.add("consents", row, EventType.REFUSED, PAUSE)
+    return True
+
+
+def resume_recall(engine: Engine, who: Principal) -> bool:
+    """Put memories into prompts again; return whether they were paused."""
+    with owner_write(engine, who.owner, who.name) as (tx, _):
+        paused = tx.connection.one(statements.PAUSED, {"owner": tx.owner})
+        if paused is not None:
+            tx.remove("consents", paused[0], EventType.ALLOWED, PAUSE)
+    return paused is not None
 
 
 def refused(connection: Connection, who: Principal) -> tuple[list[OptOut], bool]:

@@ -33,7 +33,7 @@ from simonides.prompt.receipts import floor_of, keep_receipt, question_digest
 from simonides.recall.changes import NOTHING, changes_since
 from simonides.recall.lookup import MAX_LISTED, list_memories
 from simonides.recall.recall import MAX_QUERY_CHARS, ask_of, core_records, recall
-from simonides.recall.view import unrefused
+from simonides.recall.view import is_paused, unrefused
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import latest_of, record_of
@@ -104,9 +104,9 @@ def digest(
     hits: Sequence[Hit] = []
     if rules.enabled and question is not None and not _is_sum(question):
         hits = recall(engine, who, question, limit=FOUND, **options)
-    with engine.db.read(*(each.owner for each in ask.reach)) as connection:
+    with engine.db.read(who.owner, *(each.owner for each in ask.reach)) as connection:
         code = question_digest(connection, who, question)
-        if not rules.enabled:
+        if not rules.enabled or is_paused(connection, who):
             return _told(engine, who, code, [], floor=0.0, is_kept=receipt)
         records = core_records(engine, who, scopes, connection)
         last = _catch_up(engine, who, rules, connection) if has_core else PromptSection()
@@ -183,7 +183,10 @@ def profile(engine: Engine, who: Principal, *, receipt: bool = True) -> Digest:
         StoreError: If the store cannot be read.
     """
     policy = engine.policies.for_org(who.home.org, who.agent)
-    with engine.db.read(*(each.owner for each in ask_of(engine, who, "").reach)) as connection:
+    owners = (who.owner, *(each.owner for each in ask_of(engine, who, "").reach))
+    with engine.db.read(*owners) as connection:
+        if is_paused(connection, who):
+            return _told(engine, who, "", [], floor=0.0, is_kept=receipt)
         block = core_block(core_records(engine, who, None, connection), policy, is_whole=True)
     keyed = list_memories(engine, who, filter={"key": {"$exists": True}}, limit=MAX_LISTED)
     more = [record for record in keyed if record.id not in block.by_id]

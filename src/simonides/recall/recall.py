@@ -27,7 +27,7 @@ from simonides.recall.interaction import Token
 from simonides.recall.lookup import endings_of, exclusions, find, latest, with_reads
 from simonides.recall.question import read_question
 from simonides.recall.rank import Query, Ranked, Ranking
-from simonides.recall.view import View, view_of_the_past
+from simonides.recall.view import View, is_paused, view_of_the_past
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import as_then, fetched, id_bytes
@@ -162,7 +162,9 @@ def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Rec
         best = best and _marked(connection, who.owner, ask, ranking, best)
         return sum(part.without_vector for part in ranking.view.parts), best
 
-    with engine.db.read(*(reach.owner for reach in ask.reach)) as connection:
+    with engine.db.read(who.owner, *(reach.owner for reach in ask.reach)) as connection:
+        if is_paused(connection, who):
+            return Recall([], ["paused"])
         # Where a row was replaced since it was ranked, its successor must not be missed: again.
         while hits is None:
             attempt += 1
@@ -201,10 +203,12 @@ def core_records(
         rows = np.flatnonzero(visible(view, who, ask, now) & stands & ~view.column("turn"))
         return [view.owner_and_id(row) for row in rows.tolist()]
 
-    reads = nullcontext(connection) if connection is not None else engine.db.read(*owners)
+    reads = nullcontext(connection) if connection else engine.db.read(who.owner, *owners)
+    own = {None, who.home.task}  # of a task, it stands in the prompts of that task only
     with reads as connection:
+        if is_paused(connection, who):  # then only what the task itself was given
+            own -= {None}
         records = fetched(connection, engine.indexes.reading(connection, owners, chosen)).values()
-    own = (None, who.home.task)  # of a task, it stands in the prompts of that task only
     moment = to_datetime(now)
     current = [each.as_of(moment) for each in records if each.is_current and each.task in own]
     return sorted(current, key=lambda each: (owners.index(each.owner), each.said_at, each.id))
@@ -482,6 +486,7 @@ def status_of_store(engine: Engine, who: Principal) -> dict[str, Any]:
     own = replace(ask, reach=[reach for reach in ask.reach if reach.owner == who.owner])
     with engine.db.read(who.owner) as connection:
         state = connection.one(statements.STATE, {"owner": who.owner})
+        paused = is_paused(connection, who)
 
         def count(view: View) -> tuple[int, int, int, list[int]]:
             shown = visible(view, who, own, now)
@@ -495,6 +500,7 @@ def status_of_store(engine: Engine, who: Principal) -> dict[str, Any]:
     return {
         "scope": who.home.path, "memories": memories - turns, "turns": turns,
         "kinds": {kind.value: n for kind, n in zip(KINDS, codes, strict=True) if n},
+        "recall_paused": paused,
         "events": 0 if state is None else state[2], "mode": engine.settings.mode,
         "backend": engine.db.backend, "location": engine.db.location,
         "embedder": engine.indexes.embedder,

@@ -29,6 +29,9 @@ from simonides.text.topics import Topic, topic_of
 
 T = TypeVar("T")
 
+PAUSE = "recall"
+"""Kind of the row of `statements.PAUSED`."""
+
 
 class View:
     """Some indexes, nearest owner first, at one revision. Use it in `locked`."""
@@ -222,6 +225,8 @@ def opt_outs_of(connection: Connection, owner: str) -> tuple[OptOut, ...]:
     """Return what an owner does not want to have remembered, or is asked about."""
     opt_outs = []
     for _, kind, value, _, text in connection.rows(statements.REFUSALS, {"owner": owner}):
+        if kind == PAUSE:
+            continue
         data = json.loads(text)
         topic = topic_of(value, frozenset(data["names"])) if kind == "topic" else None
         opt_outs.append(OptOut(kind, value, topic))
@@ -245,6 +250,11 @@ def unrefused(connection: Connection, who: Principal, rows: Iterable[MemoryRow])
             for each in opt_outs
         )
     ]
+
+
+def is_paused(connection: Connection, who: Principal) -> bool:
+    """Whether the user has paused recall: nothing of the memory goes into prompts."""
+    return connection.one(statements.PAUSED, {"owner": who.owner}) is not None
 
 
 def is_refused(who: Principal, opt_outs: Iterable[OptOut]) -> bool:

@@ -275,6 +275,7 @@ COUNT = _SQL["COUNT"]
 
 TOMBSTONES = "SELECT id, digest FROM tombstones WHERE owner = :owner AND digest = :digest"
 REFUSALS = "SELECT id, kind, value, at, data FROM consents WHERE owner = :owner ORDER BY at, id"
+PAUSED = "SELECT id FROM consents WHERE owner = :owner AND kind = 'recall'"
 PENDING = """
 SELECT id, kind, at, expires, session, data FROM pending WHERE owner = :owner ORDER BY at, id"""
 

@@ -209,7 +209,7 @@ def _prompt(engine: Engine, who: Principal, id: str) -> tuple[str, Digest]:
     pushed = digest(engine, who, about, **most, shown=shown, receipt=False)
     core = [item.line for item in pushed.items if item.part == "core"]
     hidden = pushed.receipt.hidden
-    if not policy.digest.enabled:  # digests are switched off, constraints are not
+    if not pushed.text:  # digests are switched off, constraints are not
         block = core_block(core_records(engine, who), policy)
         core, hidden = [item.line for item in block.items], block.hidden
     return prompt_of(state, texts, pushed, [*core, *more_of(hidden)], policy.task), pushed
