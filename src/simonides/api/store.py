@@ -24,6 +24,7 @@ from simonides.core.policy_file import Policies
 from simonides.core.scope import GLOBAL, Principal, principal_of
 from simonides.core.settings import Settings, default_store, openai_model, openai_seconds
 from simonides.core.validation import text
+from simonides.govern.usage import Usage
 from simonides.life.worker import Worker
 from simonides.models.embedder import QUESTIONS, Embedder, Reranker, TokenCounter, embed_question
 from simonides.recall.cache import IndexCache
@@ -56,7 +57,7 @@ def _after_fork() -> None:
     for store in list(_open_stores):
         engine = store._engine
         engine.indexes.clear()
-        parts = [engine.ids, engine.policies, engine.journal, engine.worker]
+        parts = [engine.ids, engine.policies, engine.journal, engine.usage, engine.worker]
         for part in (*parts, engine.embedder, *store._all_models()):
             getattr(part, "after_fork", lambda: None)()
 
@@ -211,6 +212,7 @@ class Store:
 
                 end_begun(engine)
             engine.journal.close()
+            engine.usage.flush()
         finally:
             for part in (engine.embedder, *self._all_models()):
                 getattr(part, "close", lambda: None)()
@@ -296,6 +298,7 @@ def open(
         ids=Ids(),
         journal=Journal(db, time, timed=clock is None, receipt_days=settings.receipt_days),
         worker=Worker(timed=clock is None),
+        usage=Usage(db, time),
         settings=settings,
         audit_key=secret,
     )

@@ -322,12 +322,18 @@ class Quotas(Section):
         turns: Verbatim turns in force in one scope.
         rules: Procedural rules in force in one scope; beyond it the oldest is archived.
         eviction: Order of eviction when one of these is full.
+        writes_per_minute: Statements and messages that an organisation may write in a minute.
+        writes_per_day: The same in a day of UTC.
+        bytes: Bytes of text that an organisation may hold, measured once a minute.
     """
 
     memories: Quota | None = 10_000
     turns: Quota | None = 100_000
     rules: Annotated[int, Strict(), Field(ge=1, le=10_000)] | None = 20
     eviction: Eviction = Eviction.VALUE
+    writes_per_minute: Quota | None = None
+    writes_per_day: Quota | None = None
+    bytes: Quota | None = None
 
 
 class Composite(Section):

@@ -37,7 +37,7 @@ from simonides.text.topics import EVERYTHING, is_session
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import Commit, Hold, Judgement, judge
 from simonides.write.owner_write import owner_write
-from simonides.write.remember import decided, decided_alone, embedded
+from simonides.write.remember import decided, decided_alone, embedded, take
 from simonides.write.statement import SOON
 
 SLICE = 64
@@ -97,6 +97,8 @@ def add(
     when = to_ms(read[0].when or local_time(engine.clock, engine.clock.now_ms()))
     marks = [each.marks() for each in read]
     resent, edited = known(marks, *before, when, engine.settings.idle_minutes)
+    fresh = [each for number, each in enumerate(read) if number not in resent]
+    take(engine, [turn for each in fresh for turn, _ in each.judged])
     lines = _kept(engine, who, read, resent, edited)
     return AddReport(lines=tuple(lines), **read_by_model(engine, who, wait=wait))
 

@@ -272,6 +272,8 @@ SET_COUNTER = _SQL["SET_COUNTER"]
 
 COUNTED = "SELECT value FROM counters WHERE owner = :owner AND day = :day AND name = :name"
 COUNT = _SQL["COUNT"]
+FORGET_COUNTS = "DELETE FROM counters WHERE owner = :owner AND name = :name AND day < :before"
+SIZE = "SELECT SUM(octet_length(content)) FROM memories WHERE owner = :owner"
 
 TOMBSTONES = "SELECT id, digest FROM tombstones WHERE owner = :owner AND digest = :digest"
 REFUSALS = "SELECT id, kind, value, at, data FROM consents WHERE owner = :owner ORDER BY at, id"

@@ -76,6 +76,7 @@ def remember(
         raise InvalidInput("drafts", problem)
     if atomic and len(set(owners)) > 1:
         raise InvalidInput("drafts", "one transaction is of one owner; pass atomic=False")
+    take(engine, judged)
     outcomes: list[Outcome] = []
     for owner, group in groupby(judged, key=lambda each: each.candidate.scope.owner):
         rest = list(group)
@@ -94,6 +95,20 @@ def remember(
             reasons = ", ".join(outcome.reasons)
             _log.warning("write %s: %s", outcome.kind.value, reasons or "no reason")
     return Outcomes(outcomes)
+
+
+def take(engine: Engine, judged: Sequence[Judgement]) -> None:
+    """Count what is to be written for the limits of its organisations.
+
+    Raises:
+        QuotaExceeded: If it is too much; nothing was written.
+    """
+    by_org: dict[str | None, list[Candidate]] = {}
+    for each in judged:
+        by_org.setdefault(each.candidate.scope.org, []).append(each.candidate)
+    for org, candidates in by_org.items():
+        texts = [candidate.content for candidate in candidates]
+        engine.usage.take(org, candidates[0].policy.quotas, texts)
 
 
 def _numbered(engine: Engine, who: Principal, draft: Draft, n: int, count: int) -> Candidate:
