@@ -119,8 +119,8 @@ class Usage:
                 connection.run(statements.COUNT, row)
             for name, number in current:
                 window = {"owner": owner, "day": number, "name": name}
-                if row := connection.one(statements.COUNTED, window):
-                    known[name, number] = row[0]
+                if counted := connection.one(statements.COUNTED, window):
+                    known[name, number] = counted[0]
         count.known = known
         count.joined = self._seconds()
 
