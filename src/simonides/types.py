@@ -21,11 +21,12 @@ from simonides.core.results import (
 )
 from simonides.core.scope import Principal, Right, Scope
 from simonides.govern.rights import Grant
+from simonides.knowledge.results import DocumentSource, SourceReport
 from simonides.models.embedder import Embedder, Reranker, TokenCounter
 
 __all__ = [
-    "AgentRun", "AuditReport", "Buffer", "Clock", "Conversation", "Embedder", "Event",
-    "EventType", "Grant", "Meeting", "ModelUsage", "Partition", "Policy", "Principal", "Reranker",
-    "Right", "Scope", "SessionReport", "TaskReport", "TokenCounter", "ToolReply", "Triple",
-    "Verification", "Waiting",
+    "AgentRun", "AuditReport", "Buffer", "Clock", "Conversation", "DocumentSource", "Embedder",
+    "Event", "EventType", "Grant", "Meeting", "ModelUsage", "Partition", "Policy", "Principal",
+    "Reranker", "Right", "Scope", "SessionReport", "SourceReport", "TaskReport", "TokenCounter",
+    "ToolReply", "Triple", "Verification", "Waiting",
 ]  # fmt: skip

@@ -25,6 +25,7 @@ TABLES = {
     "consents": ("owner", "id", "kind", "value", "at", "data", "salt"),
     "pending": ("owner", "id", "kind", "at", "expires", "session", "data", "salt"),
     "tasks": ("owner", "id", "name", "status", "begun", "last", "data", "salt"),
+    "documents": ("owner", "id", "source", "place", "path", "hash", "passages", "at", "salt"),
     "grants": ("owner", "id", "grantee", "right_", "subject", "by_", "at"),
 }
 """Tables whose rows have a digest in the audit chain, with their columns."""
@@ -301,6 +302,15 @@ DONE_DUE = f"{NOT_DUE} AND at = :at AND tries = :tries"
 MOVE_DUE = _SQL["MOVE_DUE"]
 
 GRANTS = _SQL["GRANTS"]
+
+DOCUMENTS = f"""
+SELECT {", ".join(TABLES["documents"])} FROM documents WHERE owner = :owner ORDER BY source, path"""
+DOCUMENT = f"""
+SELECT {", ".join(TABLES["documents"])} FROM documents
+WHERE owner = :owner AND source = :source AND path = :path"""
+PASSAGES = """
+SELECT id FROM memories WHERE owner = :owner AND session = :session
+AND position IS NOT NULL AND known_to IS NULL LIMIT :limit"""
 
 IDEMPOTENT = "SELECT hash, kind, memory FROM idempotency WHERE owner = :owner AND key = :key"
 KEEP_IDEMPOTENT = _SQL["KEEP_IDEMPOTENT"]

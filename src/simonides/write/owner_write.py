@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from simonides.core.clock import DAY_MS
 from simonides.core.engine import Engine
+from simonides.core.scope import scope_of
 from simonides.recall.index import OwnerIndex
 from simonides.storage import statements
 from simonides.storage.transaction import Transaction
@@ -45,7 +46,8 @@ def owner_write(engine: Engine, owner: str, actor: str) -> Iterator[OwnerWrite]:
             index.is_changing = True
             yield OwnerWrite(tx, index)
             tx.flush()
-            if tx.revision == 0:  # the first change of an owner
+            # The first change of an owner; documents neither age nor are they compared.
+            if tx.revision == 0 and scope_of(owner, None).layer is None:
                 due = {"owner": owner, "at": tx.now + DAY_MS, "job": GC}
                 connection.run(statements.SET_DUE, due)
             index.add(index.lacking(tx.inserted.values()))
