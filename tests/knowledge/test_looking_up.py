@@ -9,7 +9,10 @@ import pytest
 
 import simonides
 from simonides import Draft, InvalidInput, NotFound, OwnerRequired
+from simonides.core.scope import documents_of
 from simonides.knowledge import documents, files, sources
+from simonides.storage import statements
+from simonides.storage.rows import id_bytes
 
 LEAVE = "# Vacation\n\nEveryone has 30 days of vacation a year.\n"
 PAGE = (
@@ -137,6 +140,26 @@ def test_passages_get_vectors_in_the_background(store, ana, handbook):
     found = ana.recall("vacation", layer="documents")
     assert found.degraded == ()
     assert found[0].record.embedder is not None
+
+
+def test_a_later_process_makes_the_vectors(tmp_path, new_place, handbook):
+    place = new_place("file", tmp_path / "memory.db")
+    place().add_source(handbook)
+    place.close()
+    later = place()
+    later.flush()
+    assert later.memory(user="ana").recall("vacation", layer="documents").degraded == ()
+    place.close()
+
+
+def test_lookups_are_not_counted(store, ana, handbook):
+    store.add_source(handbook, org="acme")
+    [hit] = ana.recall("vacation", layer="documents", limit=1)
+    store.flush()
+    owner = documents_of("acme").owner
+    named = {"owner": owner, "id0": id_bytes(hit.record.root)}
+    with store._engine.db.read(owner) as connection:
+        assert connection.rows(statements.reads_of(1), named) == []
 
 
 def test_another_organisation_sees_nothing(store, ana, handbook):

@@ -135,7 +135,7 @@ def _target(context: typer.Context, group: str) -> Any:
     if group == "admin":
         return caller.admin(context)
     if group == "source":
-        return caller.open_store(context, is_brief=False)
+        return caller.open_store(context)
     memory = caller.memory(context)
     if group == "task":
         return memory.task(name=context.params["task_name"])

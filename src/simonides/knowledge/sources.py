@@ -25,9 +25,10 @@ from simonides.knowledge.files import files_of, read_file, type_of
 from simonides.knowledge.passages import passages_of
 from simonides.knowledge.results import DocumentSource, SourceReport
 from simonides.knowledge.web import fetch, parsed
+from simonides.storage import statements
 
 MAX_FILES, MAX_TEXT, SECONDS = 2_000, 50_000_000, 60.0
-"""Most files of a source, bytes of them, and seconds of reading it. Set by judgement."""
+"""Most files of a source, bytes of them, and seconds of one call. Set by judgement."""
 
 MAX_NAME, MAX_PATH = 100, 250
 """Most characters of a source's name, and of a document's path; a memory's fields hold no more."""
@@ -94,9 +95,18 @@ def add_source(
             counts["removed"] += _remove(engine, who, row)
     if counts["removed"] or counts["changed"]:
         engine.db.checkpoint()
-    engine.worker.ask("embed", who.owner)
+    if counts["added"] or counts["changed"]:
+        _embed_soon(engine, who.owner)
     passages = sum(row["passages"] for row in _rows(engine, who, name))
     return SourceReport(name=name, passages=passages, skipped=tuple(skipped), **counts)
+
+
+def _embed_soon(engine: Engine, owner: str) -> None:
+    """Let this process make the vectors; if it ends before, the next one that does what is due."""
+    due = {"owner": owner, "at": engine.clock.now_ms(), "job": "embed"}
+    with engine.db.write(owner) as connection:
+        connection.run(statements.SET_DUE, due)
+    engine.worker.ask("embed", owner)
 
 
 def sources(engine: Engine, who: Principal) -> list[DocumentSource]:
@@ -200,7 +210,9 @@ def _limit(number: int, size: int, latest: float) -> str | None:
         return f"and the rest: more than {MAX_FILES:,} files"
     if size > MAX_TEXT:
         return f"and the rest: more than {MAX_TEXT // 1_000_000} MB"
-    return f"and the rest: {SECONDS:.0f} s are over" if time.monotonic() > latest else None
+    return (
+        f"and the rest: {SECONDS:.0f} s are over, call again" if time.monotonic() > latest else None
+    )
 
 
 # -- its documents ---------------------------------------------------------------------------------
