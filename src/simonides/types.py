@@ -21,14 +21,15 @@ from simonides.core.results import (
 )
 from simonides.core.scope import Principal, Right, Scope
 from simonides.govern.rights import Grant
+from simonides.knowledge.results import DocumentSource, SourceReport
 from simonides.life.results import Collection, HygieneReport
 from simonides.models.embedder import Embedder, Reranker, TokenCounter
 from simonides.safety.results import Feedback, SafetyRecord
 
 __all__ = [
-    "AgentRun", "AuditReport", "Buffer", "Clock", "Collection", "Conversation", "Embedder",
-    "Event", "EventType", "Feedback", "Grant", "HygieneReport", "Meeting", "ModelUsage",
-    "Partition", "Policy", "Principal", "Reranker", "Right", "SafetyRecord", "Scope",
-    "SessionReport", "TaskReport", "TokenCounter", "ToolReply", "Triple", "Verification",
-    "Waiting",
+    "AgentRun", "AuditReport", "Buffer", "Clock", "Collection", "Conversation", "DocumentSource",
+    "Embedder", "Event", "EventType", "Feedback", "Grant", "HygieneReport", "Meeting",
+    "ModelUsage", "Partition", "Policy", "Principal", "Reranker", "Right", "SafetyRecord",
+    "Scope", "SessionReport", "SourceReport", "TaskReport", "TokenCounter", "ToolReply", "Triple",
+    "Verification", "Waiting",
 ]  # fmt: skip

@@ -163,7 +163,7 @@ def test_definitions_have_the_shape_of_each_vendor(ana):
     schema = chat["function"]["parameters"]
     assert schema["required"] == ["query"]
     assert schema["additionalProperties"] is False
-    assert set(schema["properties"]) == {"query", "limit"}
+    assert set(schema["properties"]) == {"query", "limit", "layer"}
     assert "title" not in json.dumps(schema)
     assert chat["function"]["name"] == responses["name"] == claude["name"] == "search_memory"
     assert schema == responses["parameters"] == claude["input_schema"]

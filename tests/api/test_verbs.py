@@ -13,13 +13,17 @@ from simonides.api.admin import Admin
 from simonides.api.groups import Audit, Maintenance, Pending, Privacy, Receipts
 from simonides.api.memory import Memory
 from simonides.api.session import Session
+from simonides.api.store import Store
 from simonides.api.task import Task
 from simonides.api.verbs import GROUPS, VERBS
 
 ROOT = Path(__file__).parents[2]
-FACES = (Memory, Session, Privacy, Pending, Maintenance, Receipts, Audit, Task, Admin)
-OBJECTS = {"Memory.session", "Memory.task", "Memory.tools", "Admin.memory"}
-"""Methods that return an object with verbs of its own."""
+FACES = (Memory, Session, Privacy, Pending, Maintenance, Receipts, Audit, Task, Admin, Store)
+OBJECTS = {
+    "Memory.session", "Memory.task", "Memory.tools", "Admin.memory", "Store.memory",
+    "Store.visitor", "Store.admin", "Store.agent", "Store.flush", "Store.close",
+}  # fmt: skip
+"""Methods that return an object with verbs of its own, or are of the store's life."""
 
 
 def test_every_verb_is_a_row_and_every_row_a_verb():

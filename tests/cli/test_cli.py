@@ -495,3 +495,25 @@ def test_a_collection_prints_its_counts(ana: Run) -> None:
     )
     assert shown["hard_expired"] == "0"
     assert shown["dry_run"] == "True"
+
+
+def test_documents_are_added_looked_up_listed_and_removed(ana: Run, tmp_path: Path) -> None:
+    (tmp_path / "handbook").mkdir()
+    (tmp_path / "handbook" / "leave.md").write_text("Everyone has 30 days of vacation.")
+    (tmp_path / "handbook" / ".env").write_text("hidden")
+    added = ana("source", "add", tmp_path / "handbook")
+    assert added.code == 0
+    assert added.out.splitlines() == [
+        "handbook: 1 added, 0 changed, 0 removed, 0 unchanged; 1 passages",
+        "not read: .env: is hidden",
+    ]
+    found = ana("recall", "days of vacation", "--layer", "documents")
+    assert "30 days of vacation" in found.out
+    assert str(tmp_path / "handbook" / "leave.md") in found.out
+    assert "30 days" not in ana("recall", "days of vacation").out
+    assert "30 days" not in ana("--org", "acme", "recall", "days of vacation", "--layer", "l3").out
+    assert "1 documents, 1 passages" in ana("source", "list").out
+    assert ana("source", "list", "--json").json["items"][0]["name"] == "handbook"
+    assert ana("source", "add", "http://127.0.0.1:9/").code == 2
+    assert ana("source", "remove", "handbook").code == 0
+    assert ana("source", "remove", "handbook").code == 1

@@ -1,7 +1,14 @@
 import pytest
 
 from simonides import InvalidScope, OwnerRequired
-from simonides.core.scope import GLOBAL, Scope, parse_scope, principal_of, scope_of
+from simonides.core.scope import (
+    GLOBAL,
+    Scope,
+    documents_of,
+    parse_scope,
+    principal_of,
+    scope_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -69,3 +76,13 @@ def test_what_is_above_comes_nearest_first():
         "/global/org/acme/",
         "/global/",
     ]
+
+
+def test_no_caller_names_the_scope_of_documents():
+    scope = documents_of("acme")
+    assert scope_of(scope.owner, None) == scope
+    assert scope.ancestors == (scope, Scope("acme"), GLOBAL)
+    with pytest.raises(InvalidScope):
+        parse_scope(scope.path)
+    with pytest.raises(InvalidScope):
+        Scope("acme", "ana", layer="documents")

@@ -34,6 +34,12 @@ def test_the_ten_lines_of_the_readme_print_what_it_shows(tmp_path, monkeypatch):
     assert printed.getvalue() == output
 
 
+def test_the_example_of_the_documents_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    [program] = blocks(ROOT / "docs" / "documents.md", "python")
+    exec(compile(program, "documents.md", "exec"), {})
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_to_files(page):
     links = re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text("utf-8"))
@@ -51,6 +57,8 @@ def test_files_that_are_named_in_code_style_exist(page):
 
 def test_commands_of_the_documents_run(tmp_path):
     (tmp_path / "policy.yaml").write_text("version: mine\n")
+    (tmp_path / "handbook").mkdir()
+    (tmp_path / "handbook" / "leave.md").write_text("Everyone has 30 days of vacation.\n")
     commands = [
         line[2:]
         for page in PAGES

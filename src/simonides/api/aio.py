@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from simonides.agent.contract import Checks
     from simonides.agent.result import AgentRun
     from simonides.api.agent import Agent
+    from simonides.knowledge.results import DocumentSource, SourceReport
 
 
 class AsyncAudit:
@@ -767,7 +768,7 @@ class AsyncMemory:
         valid_at: datetime | str | None = None,
         scopes: Sequence[str] | None = None,
         preference_bias: bool = False,
-        layer: Literal["memory", "session"] = "memory",
+        layer: Literal["memory", "session", "documents", "l1", "l2", "l3"] = "memory",
     ) -> Recall:
         """Return the memories that serve a query, best first, each with its reasons.
 
@@ -785,7 +786,8 @@ class AsyncMemory:
             valid_at: What was true then (world time).
             scopes: Only these, as names or paths; None means the own scope and all above.
             preference_bias: Give preference keys the policy's bonus.
-            layer: ``session`` searches the running conversation only.
+            layer: ``session`` searches the running conversation only, ``documents`` the
+                organisation's documents only. They are also called l1, l2 (memory) and l3.
 
         Raises:
             InvalidInput: If an argument is out of range or unknown.
@@ -1408,6 +1410,51 @@ class AsyncStore:
         return AsyncAgent(
             self._blocking.agent(memory._blocking, model=model, checks=checks), self._threads
         )
+
+    async def add_source(
+        self,
+        place: str | Path,
+        *,
+        name: str | None = None,
+        org: str | None = None,
+        allow_private: bool = False,
+    ) -> SourceReport:
+        """Read the documents of a folder, file or page, for `recall` with ``layer="documents"``.
+
+        A second call reads what has changed, and drops what is gone. Everyone of the organisation
+        can look them up; they become no memories.
+
+        Args:
+            place: A folder, a file, or an ``https://`` or ``http://`` URL.
+            name: Name of the source; without one, it follows from the place.
+            org: The organisation; the default one without it.
+            allow_private: Whether a page may lie in a private network or on this machine.
+
+        Raises:
+            InvalidInput: If the place cannot be read, or the name is that of another place.
+            OwnerRequired: If ``require_org`` asks for the organisation.
+            StoreError: If the store could not.
+        """
+        return await self._threads.write(
+            self._blocking.add_source, place, name=name, org=org, allow_private=allow_private
+        )
+
+    async def sources(self, *, org: str | None = None) -> list[DocumentSource]:
+        """Return the sources of an organisation's documents, by name.
+
+        Args:
+            org: The organisation; the default one without it.
+        """
+        return await self._threads.read(self._blocking.sources, org=org)
+
+    async def remove_source(self, name: str, *, org: str | None = None) -> bool:
+        """Delete the documents of a source, with their bytes; return whether there were any.
+
+        Args:
+            name: Its name.
+            org: The organisation; the default one without it.
+        """
+        return await self._threads.write(self._blocking.remove_source, name, org=org)
 
     async def flush(self) -> None:
         """Do what waits: counts of reads, what the model has to read, sessions that are to end.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from simonides.api.call import no_attribute
+from simonides.api.call import Bound, no_attribute
 from simonides.api.memory import Memory
 from simonides.core.clock import Clock, Ids, SystemClock
 from simonides.core.engine import Engine
@@ -21,7 +21,7 @@ from simonides.core.errors import (
     StoreCorrupt,
 )
 from simonides.core.policy_file import Policies
-from simonides.core.scope import GLOBAL, Principal, principal_of
+from simonides.core.scope import GLOBAL, Principal, documents_of, principal_of
 from simonides.core.settings import Settings, default_store, openai_model, openai_seconds
 from simonides.core.validation import text
 from simonides.govern.usage import Usage
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from simonides.api.admin import Admin
     from simonides.api.agent import Agent
     from simonides.api.session import Session
+    from simonides.knowledge.results import DocumentSource, SourceReport
     from simonides.models.language import LanguageModels
 
 # A program that configures no logging gets no lines of ours on its standard error.
@@ -110,8 +111,7 @@ class Store:
                 and the setting ``require_org`` asks for it.
             InvalidScope: If an id is malformed.
         """
-        if self._engine.settings.require_org and org is None:
-            raise OwnerRequired("name the organisation too (org=…): require_org asks for it")
+        self._check_org(org)
         who = principal_of(
             user=user,
             org=org,
@@ -180,6 +180,64 @@ class Store:
     def _all_models(self) -> list[LanguageModels]:
         possible = (self._engine.models, *self._agents.values())
         return [models for models in possible if models is not None]
+
+    def add_source(
+        self,
+        place: str | Path,
+        *,
+        name: str | None = None,
+        org: str | None = None,
+        allow_private: bool = False,
+    ) -> SourceReport:
+        """Read the documents of a folder, file or page, for `recall` with ``layer="documents"``.
+
+        A second call reads what has changed, and drops what is gone. Everyone of the organisation
+        can look them up; they become no memories.
+
+        Args:
+            place: A folder, a file, or an ``https://`` or ``http://`` URL.
+            name: Name of the source; without one, it follows from the place.
+            org: The organisation; the default one without it.
+            allow_private: Whether a page may lie in a private network or on this machine.
+
+        Raises:
+            InvalidInput: If the place cannot be read, or the name is that of another place.
+            OwnerRequired: If ``require_org`` asks for the organisation.
+            StoreError: If the store could not.
+        """
+        from simonides.knowledge.sources import add_source
+
+        documents = self._documents(org)
+        return documents._call(add_source, place, name=name, allow_private=allow_private)
+
+    def sources(self, *, org: str | None = None) -> list[DocumentSource]:
+        """Return the sources of an organisation's documents, by name.
+
+        Args:
+            org: The organisation; the default one without it.
+        """
+        from simonides.knowledge.sources import sources
+
+        return self._documents(org)._call(sources)
+
+    def remove_source(self, name: str, *, org: str | None = None) -> bool:
+        """Delete the documents of a source, with their bytes; return whether there were any.
+
+        Args:
+            name: Its name.
+            org: The organisation; the default one without it.
+        """
+        from simonides.knowledge.sources import remove_source
+
+        return self._documents(org)._call(remove_source, name)
+
+    def _documents(self, org: str | None) -> Bound:
+        self._check_org(org)
+        return Bound(self._engine, Principal(documents_of(org)))
+
+    def _check_org(self, org: str | None) -> None:
+        if self._engine.settings.require_org and org is None:
+            raise OwnerRequired("name the organisation too (org=…): require_org asks for it")
 
     def flush(self) -> None:
         """Do what waits: counts of reads, what the model has to read, sessions that are to end.

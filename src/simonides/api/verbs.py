@@ -40,6 +40,7 @@ GROUPS = {
     "receipts": "What digests showed.",
     "audit": "The audit trail of a user, and what is recorded for operators.",
     "task": "Tasks of an agent: their working memory.",
+    "source": "Documents to look things up in; --org names whose they are.",
     "admin": "The whole store; --actor names who does it.",
 }
 """The groups of verbs, each with its line of help."""
@@ -153,6 +154,12 @@ VERBS: tuple[Verb, ...] = (
          "End the task and keep what matters.", options=("learning",)),
     Verb("abandon", "task", "task:Task.abandon", "writes",
          "End the task and remove all of it.", result="removed"),
+    Verb("add", "source", "store:Store.add_source", "writes",
+         "Read a folder, file or page, or what has changed in it."),
+    Verb("list", "source", "store:Store.sources", "reads",
+         "Print the sources by name."),
+    Verb("remove", "source", "store:Store.remove_source", "writes",
+         "Delete the documents of a source.", result="removed"),
     Verb("remember", "admin", "admin:Admin.remember_many", "writes",
          "Store a statement for everyone in a scope."),
     Verb("grant", "admin", "admin:Admin.grant", "writes",

@@ -43,12 +43,12 @@ def admin(context: typer.Context) -> simonides.Admin:
     return open_store(context).admin(context.find_root().params["actor"] or ADMINISTRATOR)
 
 
-def org(context: typer.Context) -> str:
+def org(context: typer.Context, *, is_needed: bool) -> str | None:
     """Return the organisation that the caller names."""
-    named = context.find_root().params["org"]
-    if named is None:
+    named: str | None = context.find_root().params["org"]
+    if named is None and is_needed:
         raise simonides.InvalidInput("org", "name the organisation")
-    return str(named)
+    return named
 
 
 def given(context: typer.Context) -> dict[str, Any]:

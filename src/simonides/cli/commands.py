@@ -120,7 +120,7 @@ def _function(group: str, name: str) -> Function:
     takes_org = "org" in inspect.signature(declared).parameters
 
     def run(context: typer.Context, **_: object) -> object:
-        more = {"org": caller.org(context)} if takes_org else {}
+        more = {"org": caller.org(context, is_needed=group == "admin")} if takes_org else {}
         method = verb.function.rpartition(".")[2]
         result = getattr(_target(context, group), method)(**caller.given(context), **more)
         if not verb.result:
@@ -136,6 +136,8 @@ def _target(context: typer.Context, group: str) -> Any:
     """Return the object that has the verbs of a group."""
     if group == "admin":
         return caller.admin(context)
+    if group == "source":
+        return caller.open_store(context)
     memory = caller.memory(context)
     if group == "task":
         return memory.task(name=context.params["task_name"])

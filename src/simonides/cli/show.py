@@ -22,8 +22,9 @@ from simonides.core.errors import (
     SimonidesError,
 )
 from simonides.core.outcome import Event, Outcome
-from simonides.core.record import Record
+from simonides.core.record import Record, Source
 from simonides.govern.rights import Grant
+from simonides.knowledge.results import DocumentSource, SourceReport
 from simonides.life.results import Collection, HygieneReport
 from simonides.safety.results import Feedback, SafetyRecord
 
@@ -32,7 +33,7 @@ SHOWN_CHARS = 100
 
 Item = (
     Record | Event | Grant | results.Hit | results.Refusal | results.Receipt | results.Waiting
-    | results.Conversation | SafetyRecord | Feedback
+    | results.Conversation | SafetyRecord | Feedback | DocumentSource
 )  # fmt: skip
 """What a list has in its lines."""
 
@@ -162,7 +163,7 @@ def _lines(result: Any) -> Iterable[str]:
             yield from _conversation(result)
         case results.Refusal() | Grant() | SafetyRecord() | Feedback():
             yield _item(result)
-        case results.AddReport():
+        case results.AddReport() | SourceReport():
             yield from _report(result)
         case Collection() | HygieneReport():
             yield from _fields(result.to_dict())
@@ -225,6 +226,9 @@ def _item(item: Item) -> str:
         case Grant():
             right = item.right.value + ("" if item.subject is None else f":{item.subject}")
             return f"{item.grantee}  {right}  [by {item.by}, {item.at:%Y-%m-%d}]"
+        case DocumentSource():
+            counts = f"{item.documents} documents, {item.passages} passages"
+            return f"{item.name}  {_visible(item.place)}  {counts}  [{item.at:%Y-%m-%d}]"
         case results.Receipt():
             about = "" if item.question_digest else "  (the start)"
             return f"{item.id[-8:]}  {item.at:%Y-%m-%d %H:%M}  {len(item.items)} lines{about}"
@@ -260,10 +264,18 @@ def _record(record: Record, most: int | None = SHOWN_CHARS) -> str:
         content = f"{content[: most - 1]}…"
     key = "" if record.key is None else f"{record.key} = "
     made = f"{record.source.value}, {record.created_at:%Y-%m-%d}"
+    if record.source is Source.EXTERNAL and record.origin is not None:
+        made += f", {_visible(record.origin)}"
     return f"{record.id[-8:]}  {key}{content}  [{made}]"
 
 
-def _report(result: results.AddReport) -> Iterable[str]:
+def _report(result: results.AddReport | SourceReport) -> Iterable[str]:
+    if isinstance(result, SourceReport):
+        names = ("added", "changed", "removed", "unchanged")
+        counts = ", ".join(f"{getattr(result, name)} {name}" for name in names)
+        yield f"{_visible(result.name)}: {counts}; {result.passages} passages"
+        yield from (f"not read: {_visible(path)}: {reason}" for path, reason in result.skipped)
+        return
     for line in result.lines:
         why = f" ({', '.join(line.reasons)})" if line.reasons else ""
         yield f"{line.role}: {'kept' if any(line.kept) else 'not kept'}{why}"

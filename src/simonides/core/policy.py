@@ -14,6 +14,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict
 from simonides.core.record import Kind, Sensitivity, Source
 from simonides.core.validation import Days, Share
 
+DOCUMENT = "document"
+"""Category of passages of documents; no caller stores one."""
+
 _KIB = 1024
 
 
@@ -160,6 +163,7 @@ CATEGORIES: Mapping[str, Category] = {
         ["reasoning", "tool_error", "speculation", "transient"],
         Category.model_construct(admit=False),
     ),
+    DOCUMENT: Category.model_construct(admit=False, soft_ttl_days=None, hard_ttl_days=None),
 }
 
 CATEGORY_OF_KIND: Mapping[Kind, str] = {

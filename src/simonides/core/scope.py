@@ -1,8 +1,9 @@
 """Scopes and principals: the tenancy tree, parsed once into values.
 
 The tree is global → org → user → task. A principal that is known only by its session has the scope
-``/global/org/{org}/session/{id}/``. Scopes are compared part by part, never by prefix:
-``/user/42`` does not match ``/user/421``.
+``/global/org/{org}/session/{id}/``. The documents of an organisation have a scope of their own,
+``/global/org/{org}/layer/documents/``, which no caller names. Scopes are compared part by part,
+never by prefix: ``/user/42`` does not match ``/user/421``.
 """
 
 from __future__ import annotations
@@ -99,12 +100,14 @@ class Scope:
         user: None for global, org and session scopes.
         task: Set for task scopes only.
         session: Set for scopes of principals without a user only.
+        layer: ``documents`` for the scope of an organisation's documents; else None.
     """
 
     org: str | None = None
     user: str | None = None
     task: str | None = None
     session: str | None = None
+    layer: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse a part that is malformed, or whose level above is missing.
@@ -113,30 +116,33 @@ class Scope:
             InvalidScope: It names the part.
         """
         parts = (("org", self.org), ("user", self.user), ("task", self.task))
-        for level, name in (*parts, ("session", self.session)):
+        for level, name in (*parts, ("session", self.session), ("layer", self.layer)):
             if name is not None:
                 checked_id(level, name)
-        if self.org is None and (self.user or self.session):
+        if self.org is None and (self.user or self.session or self.layer):
             raise InvalidScope("org", "a user or session belongs to an org; name the org too")
-        if (self.user is None and self.task) or (self.user and self.session):
+        if (self.user is None and self.task) or (
+            sum(each is not None for each in (self.user, self.session, self.layer)) > 1
+        ):
             raise InvalidScope("scope", "levels come as org, user, task or org, session")
 
     @property
     def owner(self) -> str:
         """Name of its unit of consistency in the database; a task lives with its user."""
-        parts = (("org", self.org), ("user", self.user), ("session", self.session))
+        names = {"user": self.user, "session": self.session, "layer": self.layer}
+        parts = (("org", self.org), *names.items())
         return "".join(f"/{level}/{name}" for level, name in parts if name is not None) or "/"
 
     @property
     def path(self) -> str:
-        """Canonical path; `parse_scope` reads it back to an equal scope."""
+        """Canonical path; `parse_scope` reads it back to an equal scope, but for documents."""
         own = "/global" + self.owner.removesuffix("/")
         return f"{own}/" if self.task is None else f"{own}/task/{self.task}/"
 
     @property
     def level(self) -> str:
-        """Name of its level: ``task``, ``user``, ``session``, ``org`` or ``global``."""
-        levels = ("task", "user", "session", "org")
+        """Name of its level: ``task``, ``user``, ``session``, ``layer``, ``org`` or ``global``."""
+        levels = ("task", "user", "session", "layer", "org")
         return next((level for level in levels if getattr(self, level) is not None), "global")
 
     @property
@@ -164,7 +170,7 @@ def _ancestors(scope: Scope) -> tuple[Scope, ...]:
     scopes = [scope]
     if scope.task is not None:
         scopes.append(Scope(scope.org, scope.user))
-    if scope.user is not None or scope.session is not None:
+    if scope.level not in ("org", "global"):
         scopes.append(Scope(scope.org))
     return (*scopes, GLOBAL) if scope.org is not None else tuple(scopes)
 
@@ -174,7 +180,14 @@ def scope_of(owner: str, task: str | None) -> Scope:
     """Return the scope of an owner's name in the database and a task."""
     parts = owner.removesuffix("/").split("/")[1:]
     names = dict(zip(parts[::2], parts[1::2], strict=True))
-    return Scope(names.get("org"), names.get("user"), task, names.get("session"))
+    return Scope(
+        names.get("org"), names.get("user"), task, names.get("session"), names.get("layer")
+    )
+
+
+def documents_of(org: str | None) -> Scope:
+    """Return the scope of an organisation's documents; without one, of the default one."""
+    return Scope(DEFAULT_ORG if org is None else org, layer="documents")
 
 
 _PATH = re.compile(

@@ -12,7 +12,15 @@ from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, ScopeDenied
 from simonides.core.outcome import EventType
 from simonides.core.record import Audience, Partition, Value
-from simonides.core.scope import GLOBAL, Principal, Right, Scope, checked_id, parse_scope
+from simonides.core.scope import (
+    GLOBAL,
+    Principal,
+    Right,
+    Scope,
+    checked_id,
+    documents_of,
+    parse_scope,
+)
 from simonides.core.validation import enum_member, nearest
 from simonides.storage import statements
 from simonides.storage.transaction import Transaction
@@ -104,6 +112,17 @@ def readable(engine: Engine, who: Principal, scopes: Sequence[str] | None = None
         Reach(owner, frozenset(scope.task for scope in wanted if scope.owner == owner))
         for owner in dict.fromkeys(scope.owner for scope in wanted)
     ]
+
+
+def readable_documents(who: Principal, scopes: Sequence[str] | None = None) -> list[Reach]:
+    """Return what a principal may read of documents: all of its organisation's.
+
+    Raises:
+        InvalidInput: If scopes are named.
+    """
+    if scopes is not None:
+        raise InvalidInput("scopes", "documents belong to the organisation; name no scopes")
+    return [Reach(documents_of(who.home.org).owner)]
 
 
 def _may_read(engine: Engine, who: Principal, scope: Scope) -> bool:

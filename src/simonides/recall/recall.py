@@ -15,12 +15,12 @@ from simonides.core.clock import FOREVER, local_time, parse_moment, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.filter import Predicate, predicate_of
-from simonides.core.policy import MANNERS, Rank
+from simonides.core.policy import DOCUMENT, MANNERS, Rank
 from simonides.core.record import SUMMARY, Importance, Kind, Record, id_text
 from simonides.core.results import Explanation, Hit, Meeting, Recall
 from simonides.core.scope import Principal
-from simonides.core.validation import between, enum_member, share, text
-from simonides.govern.rights import Reach, is_reader, readable
+from simonides.core.validation import between, enum_member, one_of, share, text
+from simonides.govern.rights import Reach, is_reader, readable, readable_documents
 from simonides.models.embedder import Embedder, EmbedderFailed, Encoded, no_tokens
 from simonides.recall.index import KINDS, Bools
 from simonides.recall.interaction import Token
@@ -35,8 +35,13 @@ from simonides.text.analyse import Mark, analyse, query_terms
 
 T = TypeVar("T")
 
-LAYERS = ("memory", "session")
-"""What may be searched: everything that is remembered, or what the running conversation holds."""
+LAYERS = {
+    **dict.fromkeys(("memory", "l2"), "memory"),
+    **dict.fromkeys(("session", "l1"), "session"),
+    **dict.fromkeys(("documents", "l3"), "documents"),
+}
+"""What may be searched, by its names: everything that is remembered, what the running conversation
+holds, or the organisation's documents."""
 
 MAX_LIMIT = 1_000
 """Maximum number of hits of one recall."""
@@ -120,15 +125,16 @@ def ask_of(
         raise InvalidInput("kinds", "must be a list such as ['semantic'], or None for all")
     if not isinstance(preference_bias, bool):
         raise InvalidInput("preference_bias", "must be True or False")
-    if layer not in LAYERS:
-        raise InvalidInput("layer", f"must be one of {', '.join(LAYERS)}")
+    layer = LAYERS[one_of("layer", layer, LAYERS)]
     if layer == "session":
         own = {"session": who.conversation}
         filter = own if filter is None else {"$and": [filter, own]}
     return Ask(
         query=query,
         limit=between("limit", limit, 1, MAX_LIMIT),
-        reach=readable(engine, who, scopes),
+        reach=readable_documents(who, scopes)
+        if layer == "documents"
+        else readable(engine, who, scopes),
         predicate=predicate_of(filter, org=who.home.org or "default"),
         kinds=frozenset(enum_member(Kind, "kinds", kind) for kind in kinds or ()),
         floor=share("min_relevance", min_relevance) or 0.0,
@@ -178,7 +184,11 @@ def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Rec
         hits, failed = _reranked(engine, ask.query, hits)
         degraded = [*degraded, *failed]
     if not ask.is_past:
-        engine.journal.note((hit.record.owner, id_bytes(hit.record.root)) for hit in hits)
+        engine.journal.note(
+            (hit.record.owner, id_bytes(hit.record.root))
+            for hit in hits
+            if hit.record.category != DOCUMENT
+        )
     return Recall(hits, degraded)
 
 

@@ -25,6 +25,7 @@ TABLES = {
     "consents": ("owner", "id", "kind", "value", "at", "data", "salt"),
     "pending": ("owner", "id", "kind", "at", "expires", "session", "data", "salt"),
     "tasks": ("owner", "id", "name", "status", "begun", "last", "data", "salt"),
+    "documents": ("owner", "id", "source", "place", "path", "hash", "passages", "at", "salt"),
     "grants": ("owner", "id", "grantee", "right_", "subject", "by_", "at"),
     "safety": (
         "owner", "id", "at", "expires", "kind", "level", "note", "user_code", "session_code", "salt"
@@ -317,6 +318,15 @@ DONE_DUE = f"{NOT_DUE} AND at = :at AND tries = :tries"
 MOVE_DUE = _SQL["MOVE_DUE"]
 
 GRANTS = _SQL["GRANTS"]
+
+DOCUMENTS = f"""
+SELECT {", ".join(TABLES["documents"])} FROM documents WHERE owner = :owner ORDER BY source, path"""
+DOCUMENT = f"""
+SELECT {", ".join(TABLES["documents"])} FROM documents
+WHERE owner = :owner AND source = :source AND path = :path"""
+PASSAGES = """
+SELECT id FROM memories WHERE owner = :owner AND session = :session
+AND position IS NOT NULL AND known_to IS NULL LIMIT :limit"""
 
 # -- records of safety and feedback ----------------------------------------------------------------
 

@@ -324,7 +324,8 @@ class Transaction:
         self.connection.run_many(statements.APPEND, self._events)
         state = {"epoch": self.epoch, "clock": self.now, "events": self.length, "head": self._head}
         self.connection.run(statements.END_WRITE, {"owner": self.owner, **state})
-        if self.revision == 0:  # the first change of the owner, whatever it is
+        # The first change of an owner, whatever it is; documents neither age nor are compared.
+        if self.revision == 0 and scope_of(self.owner, None).layer is None:
             due = {"owner": self.owner, "at": self.now + DAY_MS, "job": GC}
             self.connection.run(statements.SET_DUE, due)
 

@@ -248,6 +248,21 @@ CREATE TABLE grants (
   UNIQUE (owner, grantee, right_, subject)
 ) {clustered};
 
+-- Files and pages that were read; their passages are memories of the same owner.
+CREATE TABLE documents (
+  owner    {text} NOT NULL,
+  id       {blob} NOT NULL,
+  source   {text} NOT NULL,  -- name of the folder, file or page that was added
+  place    {text} NOT NULL,  -- its path or URL
+  path     {text} NOT NULL,  -- of the document, within the source
+  hash     {text} NOT NULL,  -- of its bytes; while it is stored, the mark of the call that does it
+  passages {int}  NOT NULL,
+  at       {int}  NOT NULL,  -- when it was read
+  salt     {blob} NOT NULL,
+  PRIMARY KEY (owner, id),
+  UNIQUE (owner, source, path)
+) {clustered};
+
 -- What a digest showed and why.
 CREATE TABLE receipts (
   owner   {text} NOT NULL,
