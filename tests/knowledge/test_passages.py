@@ -56,3 +56,9 @@ def test_a_page_gives_its_text_without_scripts():
     assert text_of(page, "html", None, float("inf")) == (
         "T\n\n# Käse & more\n\n- one\n- two\n\na\n  b\n\na\nbd"
     )
+
+
+@pytest.mark.parametrize("tag", [b"<a ", b"<svg>", b"</svg>", b"<!--", b"&"])
+def test_a_page_of_broken_tags_takes_no_time(tag):
+    page = b"<p>Tea" + tag * 100_000
+    assert text_of(page, "html", None, float("inf")).startswith("Tea")

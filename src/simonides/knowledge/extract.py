@@ -58,8 +58,8 @@ def text_of(content: bytes, type: str, charset: str | None, latest: float) -> st
         declared = _META.search(content[:2_048])
         named = declared[1].decode() if charset is None and declared else charset
         parser = _Html()
-        parser.feed(_decoded(content, named))
-        parser.close()
+        # Not closed: it would take quadratic time for tags that never end; their rest is no text.
+        parser.feed(_decoded(content, named) + "\n")
         text = parser.text
     else:
         text = _decoded(content, charset)
