@@ -121,7 +121,7 @@ def test_what_was_removed_is_gone_from_the_file(open_store, handbook):
 
 
 def test_a_large_document_is_stored_and_replaced_in_order(store, ana, handbook):
-    rules = [f"Rule number {n} of the house says {'word ' * 100}." for n in range(150)]
+    rules = [f"Rule number {n} of the house says {'word ' * 60}." for n in range(150)]
     (handbook / "rules.txt").write_text("\n\n".join(rules))
     assert store.add_source(handbook, org="acme").passages == 153
     (handbook / "rules.txt").write_text("\n\n".join(rules[:140]))
@@ -384,7 +384,7 @@ def test_a_killed_call_is_completed_by_the_next(request, tmp_path, new_place, ha
 
 
 def test_of_two_calls_at_once_the_later_goes_on(store, ana, handbook, monkeypatch):
-    (handbook / "leave.md").write_text("\n\n".join(f"Day {n} {'off ' * 190}" for n in range(90)))
+    (handbook / "leave.md").write_text("\n\n".join(f"Day {n} {'off ' * 90}" for n in range(90)))
     plain, seen, done = documents.owner_write, [], []
 
     def second_call_first(*args):

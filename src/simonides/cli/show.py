@@ -237,14 +237,18 @@ def _item(item: Item) -> str:
             last = f"{item.last:%Y-%m-%d %H:%M}"
             return f"{_visible(item.name)}  {item.turns} turns  {state}  [{last}]"
         case results.Waiting():
-            texts = [_visible(item.said)] if item.said else [_record(side) for side in item.sides]
-            asked = "  still true?" if item.kind == "aged" else ""
-            head = f"{item.id[-8:]}  {item.kind}  [{item.at:%Y-%m-%d}]{asked}"
-            return "\n    ".join((head, *texts))
+            return _waiting(item)
         case SafetyRecord() | Feedback():
             return _recorded(item)
         case results.Refusal():
             return f"{item.id[-8:]}  {item.kind}  {_visible(item.value)}  [{item.at:%Y-%m-%d}]"
+
+
+def _waiting(item: results.Waiting) -> str:
+    texts = [_visible(item.said)] if item.said else [_record(side) for side in item.sides]
+    asked = "  still true?" if item.kind == "aged" else ""
+    head = f"{item.id[-8:]}  {item.kind}  [{item.at:%Y-%m-%d}]{asked}"
+    return "\n    ".join((head, *texts))
 
 
 def _recorded(item: SafetyRecord | Feedback) -> str:

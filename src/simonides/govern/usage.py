@@ -10,13 +10,16 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from simonides.core.clock import DAY_MS, MINUTE_MS, Clock
 from simonides.core.errors import QuotaExceeded
-from simonides.core.policy import Quotas
 from simonides.core.scope import Scope
 from simonides.storage import statements
-from simonides.storage.database import Database
+
+if TYPE_CHECKING:
+    from simonides.core.policy import Quotas
+    from simonides.storage.database import Database
 
 JOIN_S, SIZE_S = 5.0, 60.0
 """Seconds after which counts join those of other processes, and the size is measured again."""

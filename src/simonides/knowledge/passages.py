@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-PASSAGE_CHARS = 800
-"""About how many characters a passage has. Set by judgement: a few paragraphs, which the embedder
-reads as a whole."""
+PASSAGE_CHARS = 400
+"""About how many characters a passage has, a paragraph or two. Of 16 questions about our own
+documents 11 found their passage first with 300 to 500 characters, 9 with 800: of a longer one the
+ranking compares the beginning only."""
 
 # A longer line only looks like a heading.
 _HEADING = re.compile(r"#{1,6} \S.{0,200}")
