@@ -20,14 +20,16 @@ from simonides.core.results import (
     Waiting,
 )
 from simonides.core.scope import Principal, Right, Scope
+from simonides.govern.alerts import Alert
 from simonides.govern.rights import Grant
-from simonides.life.results import Collection, HygieneReport
+from simonides.life.results import Collection, HygieneReport, Latency, Metrics, StoreMetrics
 from simonides.models.embedder import Embedder, Reranker, TokenCounter
 from simonides.safety.results import Feedback, SafetyRecord
 
 __all__ = [
-    "AgentRun", "AuditReport", "Buffer", "Clock", "Collection", "Conversation", "Embedder", "Event",
-    "EventType", "Feedback", "Grant", "HygieneReport", "Meeting", "ModelUsage", "Partition",
-    "Policy", "Principal", "Reranker", "Right", "SafetyRecord", "Scope", "SessionReport", "TaskReport", "TokenCounter",
-    "ToolReply", "Triple", "Verification", "Waiting",
+    "AgentRun", "Alert", "AuditReport", "Buffer", "Clock", "Collection", "Conversation", "Embedder",
+    "Event", "EventType", "Feedback", "Grant", "HygieneReport", "Latency", "Meeting", "Metrics",
+    "ModelUsage", "Partition", "Policy", "Principal", "Reranker", "Right", "SafetyRecord", "Scope",
+    "SessionReport", "StoreMetrics", "TaskReport", "TokenCounter", "ToolReply", "Triple",
+    "Verification", "Waiting",
 ]  # fmt: skip

@@ -21,8 +21,8 @@ from simonides.core.results import (
     Waiting,
 )
 from simonides.govern import audit
-from simonides.life import gc, hygiene
-from simonides.life.results import Collection, HygieneReport
+from simonides.life import gc, hygiene, metrics
+from simonides.life.results import Collection, HygieneReport, Metrics
 from simonides.prompt import receipts
 from simonides.safety import records
 from simonides.safety.results import Feedback, SafetyRecord
@@ -260,6 +260,16 @@ class Maintenance(Bound):
             StoreError: If the store could not.
         """
         return self._call(hygiene.look_through, dry_run=dry_run)
+
+    def metrics(self) -> Metrics:
+        """Count what happened to the memories in the last 24 hours, and how they are now.
+
+        Only what is of this user or scope; `Admin.metrics` counts the whole process.
+
+        Raises:
+            StoreError: If the store cannot be read.
+        """
+        return self._call(metrics.metrics)
 
 
 class Receipts(Bound):

@@ -24,6 +24,7 @@ from simonides.core.policy_file import Policies
 from simonides.core.scope import GLOBAL, Principal, principal_of
 from simonides.core.settings import Settings, default_store, openai_model, openai_seconds
 from simonides.core.validation import text
+from simonides.govern.figures import Figures
 from simonides.life.worker import Worker
 from simonides.models.embedder import QUESTIONS, Embedder, Reranker, TokenCounter, embed_question
 from simonides.recall.cache import IndexCache
@@ -56,7 +57,7 @@ def _after_fork() -> None:
     for store in list(_open_stores):
         engine = store._engine
         engine.indexes.clear()
-        parts = [engine.ids, engine.policies, engine.journal, engine.worker]
+        parts = [engine.ids, engine.policies, engine.journal, engine.worker, engine.figures]
         for part in (*parts, engine.embedder, *store._all_models()):
             getattr(part, "after_fork", lambda: None)()
 
@@ -292,6 +293,7 @@ def open(
         ids=Ids(),
         journal=Journal(db, time, timed=clock is None, receipt_days=settings.receipt_days),
         worker=Worker(timed=clock is None),
+        figures=Figures(time),
         settings=settings,
         audit_key=secret,
     )

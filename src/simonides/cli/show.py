@@ -24,7 +24,7 @@ from simonides.core.errors import (
 from simonides.core.outcome import Event, Outcome
 from simonides.core.record import Record
 from simonides.govern.rights import Grant
-from simonides.life.results import Collection, HygieneReport
+from simonides.life.results import Collection, HygieneReport, Metrics, StoreMetrics
 from simonides.safety.results import Feedback, SafetyRecord
 
 SHOWN_CHARS = 100
@@ -137,7 +137,14 @@ def _data(result: Any) -> Any:
         return result.to_dict()
     if isinstance(result, (list, tuple)):
         return {"items": [each.to_dict() for each in result]}
+    if isinstance(result, Mapping):
+        return {name: _plain(value) for name, value in result.items()}
     return result
+
+
+def _plain(value: Any) -> Any:
+    """Return a field as data: of alerts, each as a dictionary."""
+    return [each.to_dict() for each in value] if isinstance(value, tuple) else value
 
 
 def _failed(result: Any) -> bool:
@@ -164,7 +171,7 @@ def _lines(result: Any) -> Iterable[str]:
             yield _item(result)
         case results.AddReport():
             yield from _report(result)
-        case Collection() | HygieneReport():
+        case Collection() | HygieneReport() | Metrics() | StoreMetrics():
             yield from _fields(result.to_dict())
         case {"prompt": prompt}:
             yield str(prompt)
@@ -301,7 +308,13 @@ def _reasons(item: results.Hit | results.Explanation, most: int | None = None) -
 
 
 def _fields(result: Mapping[str, Any]) -> Iterable[str]:
-    for name, value in result.items():
+    for name, given in result.items():
+        value = _plain(given)
+        if name == "latency":
+            yield from _latency(value)
+            continue
+        if name == "alerts":
+            value = [f"{each['name']} {each['value']:g}: {each['advice']}" for each in value]
         if isinstance(value, list) and value and isinstance(value[0], Mapping):
             yield from ("  ".join(map(_visible, row.values())) for row in value)
             continue
@@ -309,6 +322,12 @@ def _fields(result: Mapping[str, Any]) -> Iterable[str]:
             value = [f"{inner} {number}" for inner, number in value.items()]
         text = ", ".join(value) if isinstance(value, list) else value
         yield f"{name:<12} {'-' if text in (None, '') else _visible(str(text))}"
+
+
+def _latency(verbs: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
+    for verb, times in verbs.items():
+        calls = f"{times['count']} calls, {times['errors']} failed"
+        yield f"{verb:<12} {calls}, p50 {times['p50']:.4f} s, p95 {times['p95']:.4f} s"
 
 
 def _visible(text: str) -> str:

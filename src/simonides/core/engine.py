@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from simonides.core.clock import Clock, Ids
     from simonides.core.policy_file import Policies
     from simonides.core.settings import Settings
+    from simonides.govern.figures import Figures
     from simonides.life.worker import Worker
     from simonides.models.embedder import Embedder, Encoded, Reranker, TokenCounter
     from simonides.models.language import LanguageModels
@@ -36,6 +37,7 @@ class Engine:
         ids: Source of ids and salts.
         journal: Reads that are to be counted.
         worker: Runs what must not slow an answer.
+        figures: Counts what this process does.
         settings: The program's settings.
         audit_key: Key of the audit chain's codes; may be empty.
     """
@@ -52,5 +54,6 @@ class Engine:
     ids: Ids
     journal: Journal
     worker: Worker
+    figures: Figures
     settings: Settings
     audit_key: bytes
