@@ -495,3 +495,24 @@ def test_a_collection_prints_its_counts(ana: Run) -> None:
     )
     assert shown["hard_expired"] == "0"
     assert shown["dry_run"] == "True"
+
+
+def test_metrics_and_alerts_are_printed(ana: Run) -> None:
+    for _ in range(21):
+        assert ana("remember", "The office is in Oslo", "--key", "office").code == 0
+    counted = ana("maintenance", "metrics").out
+    assert "writes       21\n" in counted
+    assert "dedup        key 20\n" in counted
+    assert (
+        "alerts       dedup_rate 0.95: the same statements are written again" in ana("status").out
+    )
+    [alert] = ana("status", "--json").json["alerts"]
+    assert (alert["name"], alert["threshold"]) == ("dedup_rate", 0.7)
+
+
+def test_metrics_of_the_process_are_printed_for_prometheus(ana: Run) -> None:
+    assert "queue        worker 0, due 0\n" in ana("admin", "metrics").out
+    text = ana("admin", "metrics", "--prometheus").out
+    assert text.startswith("# HELP simonides_writes_total ")
+    assert text.endswith("\n")
+    assert ana("admin", "metrics", "--json").json["reads"] == 0
