@@ -20,16 +20,26 @@ from simonides.core.results import (
     Waiting,
 )
 from simonides.core.scope import Principal, Right, Scope
+from simonides.govern.alerts import Alert
 from simonides.govern.rights import Grant
 from simonides.knowledge.results import DocumentSource, SourceReport
-from simonides.life.results import Collection, HygieneReport
+from simonides.life.results import (
+    Collection,
+    Consolidation,
+    HygieneReport,
+    Insight,
+    Latency,
+    Metrics,
+    StoreMetrics,
+)
 from simonides.models.embedder import Embedder, Reranker, TokenCounter
 from simonides.safety.results import Feedback, SafetyRecord
 
 __all__ = [
-    "AgentRun", "AuditReport", "Buffer", "Clock", "Collection", "Conversation", "DocumentSource",
-    "Embedder", "Event", "EventType", "Feedback", "Grant", "HygieneReport", "Meeting",
-    "ModelUsage", "Partition", "Policy", "Principal", "Reranker", "Right", "SafetyRecord",
-    "Scope", "SessionReport", "SourceReport", "TaskReport", "TokenCounter", "ToolReply", "Triple",
+    "AgentRun", "Alert", "AuditReport", "Buffer", "Clock", "Collection", "Consolidation",
+    "Conversation", "DocumentSource", "Embedder", "Event", "EventType", "Feedback", "Grant",
+    "HygieneReport", "Insight", "Latency", "Meeting", "Metrics", "ModelUsage", "Partition",
+    "Policy", "Principal", "Reranker", "Right", "SafetyRecord", "Scope", "SessionReport",
+    "SourceReport", "StoreMetrics", "TaskReport", "TokenCounter", "ToolReply", "Triple",
     "Verification", "Waiting",
 ]  # fmt: skip

@@ -517,3 +517,24 @@ def test_documents_are_added_looked_up_listed_and_removed(ana: Run, tmp_path: Pa
     assert ana("source", "add", "http://127.0.0.1:9/").code == 2
     assert ana("source", "remove", "handbook").code == 0
     assert ana("source", "remove", "handbook").code == 1
+
+
+def test_metrics_and_alerts_are_printed(ana: Run) -> None:
+    for _ in range(21):
+        assert ana("remember", "The office is in Oslo", "--key", "office").code == 0
+    counted = ana("maintenance", "metrics").out
+    assert "writes       21\n" in counted
+    assert "dedup        key 20\n" in counted
+    assert (
+        "alerts       dedup_rate 0.95: the same statements are written again" in ana("status").out
+    )
+    [alert] = ana("status", "--json").json["alerts"]
+    assert (alert["name"], alert["threshold"]) == ("dedup_rate", 0.7)
+
+
+def test_metrics_of_the_process_are_printed_for_prometheus(ana: Run) -> None:
+    assert "queue        worker 0, due 0\n" in ana("admin", "metrics").out
+    text = ana("admin", "metrics", "--prometheus").out
+    assert text.startswith("# HELP simonides_writes_total ")
+    assert text.endswith("\n")
+    assert ana("admin", "metrics", "--json").json["reads"] == 0

@@ -17,6 +17,8 @@ from simonides.core.scope import GLOBAL, Principal, Scope, checked_id, principal
 from simonides.core.validation import text
 from simonides.govern import audit, rights
 from simonides.govern.rights import Grant
+from simonides.life.metrics import store_metrics
+from simonides.life.results import StoreMetrics
 from simonides.safety import records
 from simonides.safety.results import Feedback, SafetyRecord
 from simonides.write.remember import remember
@@ -89,6 +91,14 @@ class Admin(Bound):
             InvalidInput: If an argument is out of range.
         """
         return self._call(records.list_feedback, org=org, since=since, limit=limit)
+
+    def metrics(self) -> StoreMetrics:
+        """Return what this process has counted since the store was opened, and what waits.
+
+        Raises:
+            StoreError: If the store cannot be read.
+        """
+        return self._call(store_metrics)
 
     def memory(self, *, user: str | None = None, org: str | None = None) -> Memory:
         """Return the memory of a subject, for an operator; its actions name this administrator.

@@ -46,7 +46,7 @@ from simonides.core.results import (
 )
 from simonides.core.settings import Settings
 from simonides.govern.rights import Grant
-from simonides.life.results import Collection, Consolidation, HygieneReport
+from simonides.life.results import Collection, Consolidation, HygieneReport, Metrics, StoreMetrics
 from simonides.models.embedder import Embedder, Reranker, TokenCounter
 from simonides.safety.results import Feedback, SafetyRecord
 
@@ -389,6 +389,16 @@ class AsyncMaintenance:
             InvalidInput: If it was taken back, or something came after it.
         """
         return await self._threads.write(self._blocking.undo_consolidation, id)
+
+    async def metrics(self) -> Metrics:
+        """Count what happened to the memories in the last 24 hours, and how they are now.
+
+        Only what is of this user or scope; `Admin.metrics` counts the whole process.
+
+        Raises:
+            StoreError: If the store cannot be read.
+        """
+        return await self._threads.read(self._blocking.metrics)
 
 
 class AsyncReceipts:
@@ -929,7 +939,8 @@ class AsyncMemory:
     async def status(self) -> dict[str, Any]:
         """Return counts of one's own memories, and what the store runs on.
 
-        ``hidden`` counts what the core block of a prompt has no room for.
+        ``hidden`` counts what the core block of a prompt has no room for. ``alerts`` says what is
+        far from a normal day, by the last minute, the last 24 hours and the last daily look.
         """
         return await self._threads.read(self._blocking.status)
 
@@ -1288,6 +1299,14 @@ class AsyncAdmin:
             InvalidInput: If an argument is out of range.
         """
         return await self._threads.read(self._blocking.feedback, org=org, since=since, limit=limit)
+
+    async def metrics(self) -> StoreMetrics:
+        """Return what this process has counted since the store was opened, and what waits.
+
+        Raises:
+            StoreError: If the store cannot be read.
+        """
+        return await self._threads.read(self._blocking.metrics)
 
     def memory(self, *, user: str | None = None, org: str | None = None) -> AsyncMemory:
         """Return the memory of a subject, for an operator; its actions name this administrator.

@@ -7,12 +7,15 @@ caller's thread.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Concatenate, NoReturn, ParamSpec, TypeVar
 
+from simonides.api.verbs import VERBS
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, SimonidesError
 from simonides.core.outcome import Outcome
+from simonides.core.results import Digest
 from simonides.core.scope import Principal
 from simonides.core.validation import nearest
 
@@ -24,6 +27,16 @@ _VERBS = {
     "remember": "store save insert", "recall": "search query retrieve",
     "forget": "delete remove", "correct": "update", "list": "get_all all",
 }  # fmt: skip
+
+
+_COUNTED = {
+    each.function.partition(":")[2]: ".".join(filter(None, (each.group, each.name)))
+    for each in VERBS
+} | {"Memory.task": "task.begin", "Agent.run": "agent.run"}
+"""What calls of a method are counted as; others by their class."""
+
+_LOOKUPS = frozenset("recall digest profile get list history tools".split())
+"""What looks for memories: of these calls the share is counted that finds some."""
 
 
 def no_attribute(owner: object, name: str) -> NoReturn:
@@ -53,6 +66,17 @@ def _covered(error: BaseException, outside: BaseException | None) -> BaseExcepti
     return None
 
 
+def _finds(result: object) -> bool | None:
+    """Whether a lookup returned a memory; None for another result of a tool."""
+    match result:
+        case Digest():
+            return bool(result.items)
+        case Outcome():
+            return None
+        case _:
+            return bool(result)
+
+
 class Bound:
     """An engine and the principal that calls it."""
 
@@ -72,6 +96,24 @@ class Bound:
     ) -> R:
         if args and isinstance(args[0], Outcome):
             raise InvalidInput("argument", "an outcome is not a memory; pass outcome.record")
+        method = sys._getframe(1).f_code.co_qualname
+        verb = _COUNTED.get(method) or method.partition(".")[0].lower()
+        figures, begun = self._engine.figures, time.perf_counter()
+        try:
+            result = self._run(function, *args, **kwargs)
+        except BaseException:
+            figures.called(verb, time.perf_counter() - begun, found=None, failed=True)
+            raise
+        found = _finds(result) if verb in _LOOKUPS else None
+        figures.called(verb, time.perf_counter() - begun, found=found, failed=False)
+        return result
+
+    def _run(
+        self,
+        function: Callable[Concatenate[Engine, Principal, P], R],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> R:
         outside = sys.exception()
         # Critical section: CPython enters and leaves a plain `with` of a lock without a gap, so the
         # lock says reliably whether this call runs. See `simonides.storage.line`.

@@ -21,8 +21,8 @@ from simonides.core.results import (
     Waiting,
 )
 from simonides.govern import audit
-from simonides.life import consolidate, gc, hygiene
-from simonides.life.results import Collection, Consolidation, HygieneReport
+from simonides.life import consolidate, gc, hygiene, metrics
+from simonides.life.results import Collection, Consolidation, HygieneReport, Metrics
 from simonides.prompt import receipts
 from simonides.safety import records
 from simonides.safety.results import Feedback, SafetyRecord
@@ -310,6 +310,16 @@ class Maintenance(Bound):
             InvalidInput: If it was taken back, or something came after it.
         """
         return self._call(consolidate.undo_consolidation, id)
+
+    def metrics(self) -> Metrics:
+        """Count what happened to the memories in the last 24 hours, and how they are now.
+
+        Only what is of this user or scope; `Admin.metrics` counts the whole process.
+
+        Raises:
+            StoreError: If the store cannot be read.
+        """
+        return self._call(metrics.metrics)
 
 
 class Receipts(Bound):

@@ -330,7 +330,8 @@ class Memory(Bound):
     def status(self) -> dict[str, Any]:
         """Return counts of one's own memories, and what the store runs on.
 
-        ``hidden`` counts what the core block of a prompt has no room for.
+        ``hidden`` counts what the core block of a prompt has no room for. ``alerts`` says what is
+        far from a normal day, by the last minute, the last 24 hours and the last daily look.
         """
         from simonides.prompt.core_block import status_of
 

@@ -24,6 +24,7 @@ from simonides.core.policy_file import Policies
 from simonides.core.scope import GLOBAL, Principal, documents_of, principal_of
 from simonides.core.settings import Settings, default_store, openai_model, openai_seconds
 from simonides.core.validation import text
+from simonides.govern.figures import Figures
 from simonides.govern.usage import Usage
 from simonides.life.worker import Worker
 from simonides.models.embedder import QUESTIONS, Embedder, Reranker, TokenCounter, embed_question
@@ -58,8 +59,8 @@ def _after_fork() -> None:
     for store in list(_open_stores):
         engine = store._engine
         engine.indexes.clear()
-        parts = [engine.ids, engine.policies, engine.journal, engine.usage, engine.worker]
-        for part in (*parts, engine.embedder, *store._all_models()):
+        parts = [engine.ids, engine.policies, engine.journal, engine.usage, engine.figures]
+        for part in (*parts, engine.worker, engine.embedder, *store._all_models()):
             getattr(part, "after_fork", lambda: None)()
 
 
@@ -357,6 +358,7 @@ def open(
         journal=Journal(db, time, timed=clock is None, receipt_days=settings.receipt_days),
         worker=Worker(timed=clock is None),
         usage=Usage(db, time),
+        figures=Figures(time),
         settings=settings,
         audit_key=secret,
     )

@@ -174,6 +174,18 @@ def audit_verify(
     return memory(context).audit.verify()
 
 
+@by_hand("admin", "metrics")
+def admin_metrics(
+    context: typer.Context,
+    prometheus: Annotated[
+        bool, Option("--prometheus", help="In the text format of Prometheus.")
+    ] = False,
+) -> object:
+    """Print what this process has counted, and what waits in the store."""
+    counted = caller.admin(context).metrics()
+    return {"prompt": counted.prometheus().rstrip()} if prometheus else counted
+
+
 @by_hand("policy", "check")
 def policy_check(
     context: typer.Context,

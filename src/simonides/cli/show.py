@@ -25,15 +25,22 @@ from simonides.core.outcome import Event, Outcome
 from simonides.core.record import Record, Source
 from simonides.govern.rights import Grant
 from simonides.knowledge.results import DocumentSource, SourceReport
-from simonides.life.results import Collection, HygieneReport
+from simonides.life.results import (
+    Collection,
+    Consolidation,
+    HygieneReport,
+    Metrics,
+    StoreMetrics,
+)
 from simonides.safety.results import Feedback, SafetyRecord
 
 SHOWN_CHARS = 100
 """Maximum number of characters of a memory in a line of a list; chosen for a terminal."""
 
+Operated = Grant | DocumentSource | Consolidation | SafetyRecord | Feedback
 Item = (
-    Record | Event | Grant | results.Hit | results.Refusal | results.Receipt | results.Waiting
-    | results.Conversation | SafetyRecord | Feedback | DocumentSource
+    Record | Event | results.Hit | results.Refusal | results.Receipt | results.Waiting
+    | results.Conversation | Operated
 )  # fmt: skip
 """What a list has in its lines."""
 
@@ -138,7 +145,14 @@ def _data(result: Any) -> Any:
         return result.to_dict()
     if isinstance(result, (list, tuple)):
         return {"items": [each.to_dict() for each in result]}
+    if isinstance(result, Mapping):
+        return {name: _plain(value) for name, value in result.items()}
     return result
+
+
+def _plain(value: Any) -> Any:
+    """Return a field as data: of alerts, each as a dictionary."""
+    return [each.to_dict() for each in value] if isinstance(value, tuple) else value
 
 
 def _failed(result: Any) -> bool:
@@ -158,14 +172,15 @@ def _lines(result: Any) -> Iterable[str]:
         case results.TaskReport():
             for each in (*result.promoted, result.learned):
                 yield from () if each is None else _lines(each)
+            yield from (f"not kept: {tool}: {why}" for tool, why in result.left)
             yield f"removed: {result.removed}"
         case results.SessionReport() | results.Buffer():
             yield from _conversation(result)
-        case results.Refusal() | Grant() | SafetyRecord() | Feedback():
+        case results.Refusal() | Grant() | SafetyRecord() | Feedback() | Consolidation():
             yield _item(result)
         case results.AddReport() | SourceReport():
             yield from _report(result)
-        case Collection() | HygieneReport():
+        case Collection() | HygieneReport() | Metrics() | StoreMetrics():
             yield from _fields(result.to_dict())
         case {"prompt": prompt}:
             yield str(prompt)
@@ -223,12 +238,6 @@ def _item(item: Item) -> str:
         case Event():
             what = f"{item.type.value:<12} {item.subject[-8:]:<8} {_visible(item.actor)}"
             return f"{item.seq:>5}  {item.at:%Y-%m-%d %H:%M:%S}  {what}  {item.reason}".rstrip()
-        case Grant():
-            right = item.right.value + ("" if item.subject is None else f":{item.subject}")
-            return f"{item.grantee}  {right}  [by {item.by}, {item.at:%Y-%m-%d}]"
-        case DocumentSource():
-            counts = f"{item.documents} documents, {item.passages} passages"
-            return f"{item.name}  {_visible(item.place)}  {counts}  [{item.at:%Y-%m-%d}]"
         case results.Receipt():
             about = "" if item.question_digest else "  (the start)"
             return f"{item.id[-8:]}  {item.at:%Y-%m-%d %H:%M}  {len(item.items)} lines{about}"
@@ -238,10 +247,27 @@ def _item(item: Item) -> str:
             return f"{_visible(item.name)}  {item.turns} turns  {state}  [{last}]"
         case results.Waiting():
             return _waiting(item)
-        case SafetyRecord() | Feedback():
-            return _recorded(item)
         case results.Refusal():
             return f"{item.id[-8:]}  {item.kind}  {_visible(item.value)}  [{item.at:%Y-%m-%d}]"
+        case _:
+            return _operated(item)
+
+
+def _operated(item: Operated) -> str:
+    match item:
+        case Grant():
+            right = item.right.value + ("" if item.subject is None else f":{item.subject}")
+            return f"{item.grantee}  {right}  [by {item.by}, {item.at:%Y-%m-%d}]"
+        case DocumentSource():
+            counts = f"{item.documents} documents, {item.passages} passages"
+            return f"{item.name}  {_visible(item.place)}  {counts}  [{item.at:%Y-%m-%d}]"
+        case Consolidation():
+            undone = "  taken back" if item.is_undone else ""
+            made = f"{len(item.insights)} insights, {len(item.merged)} merged"
+            head = f"{(item.id or 'proposed')[-8:]}  {item.at:%Y-%m-%d}  {made}{undone}"
+            return "\n    ".join((head, *(_visible(each.content) for each in item.insights)))
+        case SafetyRecord() | Feedback():
+            return _recorded(item)
 
 
 def _waiting(item: results.Waiting) -> str:
@@ -317,7 +343,13 @@ def _reasons(item: results.Hit | results.Explanation, most: int | None = None) -
 
 
 def _fields(result: Mapping[str, Any]) -> Iterable[str]:
-    for name, value in result.items():
+    for name, given in result.items():
+        value = _plain(given)
+        if name == "latency":
+            yield from _latency(value)
+            continue
+        if name == "alerts":
+            value = [f"{each['name']} {each['value']:g}: {each['advice']}" for each in value]
         if isinstance(value, list) and value and isinstance(value[0], Mapping):
             yield from ("  ".join(map(_visible, row.values())) for row in value)
             continue
@@ -325,6 +357,12 @@ def _fields(result: Mapping[str, Any]) -> Iterable[str]:
             value = [f"{inner} {number}" for inner, number in value.items()]
         text = ", ".join(value) if isinstance(value, list) else value
         yield f"{name:<12} {'-' if text in (None, '') else _visible(str(text))}"
+
+
+def _latency(verbs: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
+    for verb, times in verbs.items():
+        calls = f"{times['count']} calls, {times['errors']} failed"
+        yield f"{verb:<12} {calls}, p50 {times['p50']:.4f} s, p95 {times['p95']:.4f} s"
 
 
 def _visible(text: str) -> str:

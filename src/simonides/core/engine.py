@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from simonides.core.clock import Clock, Ids
     from simonides.core.policy_file import Policies
     from simonides.core.settings import Settings
+    from simonides.govern.figures import Figures
     from simonides.govern.usage import Usage
     from simonides.life.worker import Worker
     from simonides.models.embedder import Embedder, Encoded, Reranker, TokenCounter
@@ -38,6 +39,7 @@ class Engine:
         journal: Reads that are to be counted.
         worker: Runs what must not slow an answer.
         usage: Counts what organisations write, where that is limited.
+        figures: Counts what this process does.
         settings: The program's settings.
         audit_key: Key of the audit chain's codes; may be empty.
     """
@@ -55,5 +57,6 @@ class Engine:
     journal: Journal
     worker: Worker
     usage: Usage
+    figures: Figures
     settings: Settings
     audit_key: bytes

@@ -42,6 +42,7 @@ class EventType(StrEnum):
     COLLECTED = "collected"
     EMBEDDED = "embedded"
     TASK = "task"
+    ALERTED = "alerted"
     GRANTED = "granted"
     REVOKED = "revoked"
     RECORDED = "recorded"

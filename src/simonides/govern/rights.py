@@ -23,7 +23,7 @@ from simonides.core.scope import (
 )
 from simonides.core.validation import enum_member, nearest
 from simonides.storage import statements
-from simonides.storage.transaction import Transaction
+from simonides.storage.transaction import Transaction, changing
 
 LEVELS = ("task", "user", "session", "org", "workspace", "global")
 """Names of scopes relative to the principal; ``workspace`` is the org."""
@@ -236,9 +236,8 @@ def _changing(
     scope = Scope(checked_id("org", org))
     if not who.is_admin or who.home.org not in (None, scope.org):
         raise ScopeDenied(scope.path, Right.ADMIN, "open store.admin(actor=…)")
-    with engine.db.write(scope.owner) as connection:
-        tx = Transaction(engine, connection, scope.owner, who.name)
-        rows = connection.rows(statements.GRANTS, {"owner": scope.owner})
+    with changing(engine, scope.owner, who.name) as tx:
+        rows = tx.connection.rows(statements.GRANTS, {"owner": scope.owner})
         wanted = (grantee, kind.value, subject)
         yield tx, kind, subject, next((r[0] for r in rows if tuple(r[1:4]) == wanted), None)
         tx.flush()

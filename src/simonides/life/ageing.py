@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from math import ceil
 from typing import NamedTuple
 
 from simonides.core.clock import to_datetime
@@ -64,6 +65,11 @@ def aged(engine: Engine, owner: str, policy: Policy, sql: str, **params: int) ->
         if len(rows) < SLICE:
             return
         after = rows[-1]["id"]
+
+
+def quantile(ages: Sequence[float], share: float) -> float:
+    """Return the value that a share of all do not exceed; 0 of none."""
+    return sorted(ages)[ceil(share * len(ages)) - 1] if ages else 0.0
 
 
 def _aged(record: Record, now: datetime, policy: Policy, *, is_contradicted: bool) -> Aged:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice
 
 from simonides._version import __version__
@@ -20,7 +21,8 @@ from simonides.core.outcome import EventType
 from simonides.core.policy import Policy
 from simonides.core.record import Sensitivity, Status, id_text
 from simonides.core.scope import Principal
-from simonides.life.ageing import SLICE, STALE_FROM, VERY_STALE_OVER, Aged, aged
+from simonides.govern.alerts import STALE_P50, STALE_P95
+from simonides.life.ageing import SLICE, STALE_FROM, VERY_STALE_OVER, Aged, aged, quantile
 from simonides.life.consolidate import unfounded
 from simonides.life.gc import QUIET_MS, quiet_ms
 from simonides.life.repeats import Act, contradicting, repeated
@@ -59,11 +61,13 @@ def look_through(engine: Engine, who: Principal, *, dry_run: bool = False) -> Hy
     counts["reviews_expired"] = _late_reviews(engine, who, dry_run=dry_run)
     rules = f"screened {__version__} {policy.hygiene.model_dump_json()}"
     since, screened = _last_look(engine, owner, rules)
-    for find in _FINDERS:
+    ages: list[float] = []
+    grown_old = partial(_grown_old, ages=ages)
+    for find in (_exposed, repeated, contradicting, unfounded, grown_old, _ending_turns):
         acts = () if find is _exposed and screened else find(engine, owner, policy, since)
         counts += _done(engine, who, acts, dry_run=dry_run)
     if not dry_run:
-        _note_look(engine, owner, rules)
+        _note_look(engine, owner, rules, ages)
     return HygieneReport.model_validate({"dry_run": dry_run, **counts})
 
 
@@ -99,9 +103,12 @@ def _last_look(engine: Engine, owner: str, rules: str) -> tuple[int, bool]:
     return known.get("looked", 0), rules in known
 
 
-def _note_look(engine: Engine, owner: str, rules: str) -> None:
+def _note_look(engine: Engine, owner: str, rules: str, ages: list[float]) -> None:
+    engine.figures.aged(ages)
+    middle, worst = (round(quantile(ages, share) * 100) for share in (0.5, 0.95))
+    noted = {"looked": engine.clock.now_ms(), rules: 1, STALE_P50: middle, STALE_P95: worst}
     with engine.db.write(owner) as connection:
-        for name, value in (("looked", engine.clock.now_ms()), (rules, 1)):
+        for name, value in noted.items():
             row = {"owner": owner, "name": name, "value": value}
             connection.run(statements.SET_COUNTER, row)
 
@@ -132,11 +139,17 @@ def _flagging(reason: str) -> Callable[[OwnerWrite, MemoryRow], object]:
 # -- what has grown old ----------------------------------------------------------------------------
 
 
-def _grown_old(engine: Engine, owner: str, policy: Policy, since: int) -> Iterator[Act]:
-    """Yield what is stale now, what is not any more, and what a person is to be asked about."""
+def _grown_old(
+    engine: Engine, owner: str, policy: Policy, since: int, *, ages: list[float]
+) -> Iterator[Act]:
+    """Yield what is stale now, what is not any more, and what a person is to be asked about.
+
+    The staleness of each memory is added to ``ages``.
+    """
     del since  # everything grows old
     room, now = _room(engine, owner), to_datetime(engine.clock.now_ms())
     for each in aged(engine, owner, policy, statements.FACTS):
+        ages.append(each.staleness)
         record, is_stale = each.record, each.staleness >= STALE_FROM
         soft = record.soft_expires_at is not None and record.soft_expires_at <= now
         if each.is_spared:
@@ -209,6 +222,3 @@ def _lengthening(ms: int) -> Callable[[OwnerWrite, MemoryRow], object]:
         return event
 
     return lengthen
-
-
-_FINDERS = (_exposed, repeated, contradicting, unfounded, _grown_old, _ending_turns)

@@ -27,6 +27,7 @@ from simonides.sessions.end import end_idle, read_idle
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, memories, record_of
 from simonides.storage.transaction import GC
+from simonides.tasks.verbs import warn_of_many
 from simonides.write import pending
 from simonides.write.candidate import analysed_as
 from simonides.write.owner_write import owner_write
@@ -152,6 +153,8 @@ def _daily(engine: Engine, owner: str, argument: str) -> None:
     if gc.collect(engine, who, accept_clock=accepted).waits_until is None:
         hygiene.look_through(engine, who)
         reflect_if_due(engine, owner)
+        with owner_write(engine, owner, who.name) as (tx, _):
+            warn_of_many(tx)
     if not accepted:
         gc.set_due(engine, engine.clock.now_ms() + DAY_MS, owner, GC)
 

@@ -1,9 +1,11 @@
-"""What collections and looks through the memories return."""
+"""What collections, looks through the memories, and metrics return."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from simonides.core.outcome import Outcome
 from simonides.core.record import Value
+from simonides.govern.alerts import Alert
 
 
 class Collection(Value):
@@ -98,3 +100,122 @@ class Consolidation(Value):
     merged: tuple[str, ...] = ()
     is_undone: bool = False
     reasons: tuple[str, ...] = ()
+
+
+class Metrics(Value):
+    """What happened to the memories of one owner in the last 24 hours, and how they are now.
+
+    It is told from the owner's own rows, and says nothing of others. Calls and their times are
+    counted of the whole process only; see `StoreMetrics`.
+
+    Attributes:
+        since: Where the 24 hours begin.
+        writes: Statements that were accepted: new ones, and such as were known already.
+        imported: How many of them came several in one call.
+        turns: Turns that were stored.
+        dedup: Statements that were known already, by the gate that found it: ``key``, ``slot``,
+            ``text`` (the same words), ``words`` (nearly the same), ``meaning``, ``model``, or
+            ``no_news`` (an inference that adds nothing).
+        dedup_rate: Their share of the writes, 0 to 1.
+        contradictions: Statements that denied another one.
+        blocked: Refused writes by kind: ``secret`` (masked ones, too), ``personal``, ``injection``
+            or ``policy``.
+        evictions: Memories that gave way to a quota or to their age.
+        events: Audit events by type.
+        staleness_p50: Median staleness of the memories in force, turns apart, 0 to 1.
+        staleness_p95: The staleness that 95 of 100 do not exceed.
+        open_tasks: Tasks that were begun and have not ended.
+        pending: What waits for a person, by kind.
+        due: Jobs that time has made due.
+    """
+
+    since: datetime
+    writes: int
+    imported: int
+    turns: int
+    dedup: Mapping[str, int]
+    dedup_rate: float
+    contradictions: int
+    blocked: Mapping[str, int]
+    evictions: int
+    events: Mapping[str, int]
+    staleness_p50: float
+    staleness_p95: float
+    open_tasks: int
+    pending: Mapping[str, int]
+    due: int
+
+
+class Latency(Value):
+    """The times of a verb's calls.
+
+    Attributes:
+        count: How many calls there were.
+        errors: How many of them failed.
+        seconds: Their sum.
+        p50: The time in seconds that half of them did not exceed, linear within a bucket.
+        p95: The time that 95 of 100 did not exceed.
+        buckets: How many calls took at most each of `simonides.govern.figures.BUCKETS`; the last
+            number counts all.
+    """
+
+    count: int
+    errors: int
+    seconds: float
+    p50: float
+    p95: float
+    buckets: tuple[int, ...]
+
+
+class StoreMetrics(Value):
+    """What this process has counted since the store was opened; of all users, and naming none.
+
+    Attributes:
+        since: When counting began.
+        writes: As in `Metrics`, like all of its name.
+        imported: As there.
+        turns: As there.
+        reads: Calls that look for memories: `recall`, `digest`, `profile`, `get`, `list`,
+            `history`, and the search of tools.
+        hits: How many of them returned at least one memory.
+        hit_ratio: Their share, 0 to 1; 0 without reads.
+        dedup: As there.
+        dedup_rate: As there.
+        contradictions: As there.
+        blocked: As there.
+        evictions: As there.
+        events: As there.
+        staleness_p50: Of the memories that the daily looks of the last two days have seen; None
+            before the first.
+        staleness_p95: As there.
+        loaded: Owners whose index is in memory.
+        queue: Jobs that wait: ``worker`` in this process, ``due`` in the store.
+        latency: Times by verb.
+        alerts: ``hit_ratio`` and ``dedup_rate``, where they are far from a normal day.
+    """
+
+    since: datetime
+    writes: int
+    imported: int
+    turns: int
+    reads: int
+    hits: int
+    hit_ratio: float
+    dedup: Mapping[str, int]
+    dedup_rate: float
+    contradictions: int
+    blocked: Mapping[str, int]
+    evictions: int
+    events: Mapping[str, int]
+    staleness_p50: float | None
+    staleness_p95: float | None
+    loaded: int
+    queue: Mapping[str, int]
+    latency: Mapping[str, Latency]
+    alerts: tuple[Alert, ...]
+
+    def prometheus(self) -> str:
+        """Return all of it in the text format of Prometheus, version 0.0.4."""
+        from simonides.life.exposition import text
+
+        return text(self)

@@ -103,6 +103,12 @@ class Worker:
         self.flush()
         return is_done()
 
+    @property
+    def waiting(self) -> int:
+        """How many jobs of this process wait or run."""
+        with self._lock:
+            return len(self._jobs) + (self._running is not None)
+
     def begin(self) -> None:
         """Begin to look for work that time makes due."""
         with self._lock:

@@ -10,6 +10,7 @@ from simonides.core.policy import MANNERS, Budget, Policy, Rank
 from simonides.core.record import Importance, Record, Trust
 from simonides.core.results import DigestItem
 from simonides.core.scope import Principal
+from simonides.govern.alerts import alerts_of
 from simonides.prompt.lines import LINE_CHARS, PromptSection, item_of
 from simonides.recall.recall import core_records, status_of_store
 
@@ -56,11 +57,12 @@ def core_block(
 
 
 def status_of(engine: Engine, who: Principal) -> dict[str, Any]:
-    """Return counts, what the store runs on, and what the core block has no room for."""
+    """Return counts, what the store runs on, what the core block has no room for, and alerts."""
     policy = engine.policies.for_org(who.home.org, who.agent)
     return {
         **status_of_store(engine, who),
         "hidden": core_block(core_records(engine, who), policy).hidden,
+        "alerts": alerts_of(engine, who),
     }
 
 

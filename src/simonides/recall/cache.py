@@ -46,6 +46,10 @@ class IndexCache:
         self._views: OrderedDict[tuple[str, ...], View] = OrderedDict()
         self._lock = threading.Lock()
 
+    def __len__(self) -> int:
+        """Return how many owners have their index in memory."""
+        return len(self._indexes)
+
     def fresh(self, connection: Connection, owner: str, events: int, epoch: int) -> OwnerIndex:
         """Return an owner's index, complete up to a length of the chain that the caller read."""
         from simonides.recall.index import OwnerIndex

@@ -20,7 +20,7 @@ from simonides.core.validation import between, one_of
 from simonides.safety.results import Feedback, FeedbackSource, Level, SafetyRecord
 from simonides.safety.screen import checked_name, screened
 from simonides.storage import statements
-from simonides.storage.transaction import Transaction, blake, packed
+from simonides.storage.transaction import Transaction, blake, changing, packed
 
 SAFETY_MS, FEEDBACK_MS = 90 * DAY_MS, 180 * DAY_MS
 """How long safety records and feedback are kept. Set by judgement: a quarter, and two."""
@@ -96,8 +96,7 @@ def expire(engine: Engine, owner: str) -> None:
     """Delete what has expired of an organisation, with its bytes, and again a day later."""
     is_left, gone = True, 0
     while is_left:
-        with engine.db.write(owner) as connection:
-            tx = Transaction(engine, connection, owner, _ACTOR)
+        with changing(engine, owner, _ACTOR) as tx:
             found = _delete_expired(tx)
             _set_due(tx)
             tx.flush()
@@ -112,15 +111,14 @@ def _record(
     """Store a record, and delete what has expired; return the fields of its value."""
     owner = Scope(who.home.org or DEFAULT_ORG).owner
     said = None if note is None else screened(who, note)
-    with engine.db.write(owner) as connection:
-        tx = Transaction(engine, connection, owner, _ACTOR)
+    with changing(engine, owner, _ACTOR) as tx:
         row = {
             "owner": owner, "id": tx.new_id(), "at": tx.now, "expires": tx.now + _KEPT_MS[table],
             **cells, "note": said, **_codes(tx.secret(), who), "salt": tx.salt(),
         }  # fmt: skip
         tx.add(table, row, EventType.RECORDED)
         gone = _delete_expired(tx)
-        if connection.one(statements.DUE_AT, {"owner": owner, "job": EXPIRE}) is None:
+        if tx.connection.one(statements.DUE_AT, {"owner": owner, "job": EXPIRE}) is None:
             _set_due(tx)
         tx.flush()
     if gone:

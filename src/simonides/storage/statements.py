@@ -70,7 +70,9 @@ SET_META = "INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (n
 
 DUE = _SQL["DUE"]
 
-ACROSS_OWNERS = (OWNERS, META, MIGRATIONS, SET_META, DUE)
+DUE_COUNT = "SELECT COUNT(*) FROM due WHERE at <= :now"
+
+ACROSS_OWNERS = (OWNERS, META, MIGRATIONS, SET_META, DUE, DUE_COUNT)
 """Statements of the database as a whole; none reads content."""
 
 
@@ -204,6 +206,8 @@ _EVENTS = f"SELECT {_EVENT} FROM events WHERE owner = :owner"
 EVENTS = f"{_EVENTS} AND seq > :after ORDER BY seq LIMIT :limit"
 EVENTS_BACKWARDS = f"{_EVENTS} AND seq < :after ORDER BY seq DESC LIMIT :limit"
 
+RECENT_EVENTS = _SQL["RECENT_EVENTS"]
+
 # -- endings ---------------------------------------------------------------------------------------
 
 NOTE_ENDING = _SQL["NOTE_ENDING"]
@@ -285,6 +289,7 @@ SELECT id, kind, at, expires, session, data FROM pending WHERE owner = :owner OR
 OPEN_TASK = "SELECT id, data FROM tasks WHERE owner = :owner AND name = :name AND status = :status"
 TASKS = f"SELECT {', '.join(TABLES['tasks'])} FROM tasks WHERE owner = :owner"
 TASK = f"{TASKS} AND id = :id"
+TASK_COUNTS = "SELECT status, COUNT(*) FROM tasks WHERE owner = :owner GROUP BY status"
 OF_TASK = _SQL["OF_TASK"]
 
 # -- conversations ---------------------------------------------------------------------------------
@@ -313,6 +318,7 @@ AND m.known_to IS NULL ORDER BY m.id""")
 
 SET_DUE = _SQL["SET_DUE"]
 DUE_AT = "SELECT at, tries FROM due WHERE owner = :owner AND job = :job"
+DUE_JOBS = "SELECT at, job FROM due WHERE owner = :owner ORDER BY at, job"
 NOT_DUE = "DELETE FROM due WHERE owner = :owner AND job = :job"
 DONE_DUE = f"{NOT_DUE} AND at = :at AND tries = :tries"
 MOVE_DUE = _SQL["MOVE_DUE"]

@@ -187,6 +187,13 @@ SELECT at, owner, job, tries FROM due
 WHERE at <= :now AND (at, owner, job) > (:at, :owner, :job)
 ORDER BY at, owner, job LIMIT 64
 
+-- name: RECENT_EVENTS
+-- Times never fall along a chain, so the search for the last earlier event reads only later ones.
+SELECT type, reason, COUNT(*), SUM(CASE WHEN at >= :minute THEN 1 ELSE 0 END) FROM events
+WHERE owner = :owner AND seq > COALESCE((
+  SELECT seq FROM events WHERE owner = :owner AND at < :since ORDER BY seq DESC LIMIT 1), 0)
+GROUP BY type, reason
+
 -- name: MOVE_DUE
 -- Of several workers that read a row, the first one moves it.
 UPDATE due SET at = :to, tries = :begun

@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,18 @@ def event_code(key: bytes, head: bytes, owner: str, event: Sequence[Any]) -> byt
     return blake(key, head + packed((owner, *event)))
 
 
+@contextmanager
+def changing(engine: Engine, owner: str, actor: str) -> Iterator[Transaction]:
+    """Open a change of one owner; it is durable when the block has ended, and counted then.
+
+    The block calls `Transaction.flush` itself.
+    """
+    with engine.db.write(owner) as connection:
+        tx = Transaction(engine, connection, owner, actor)
+        yield tx
+    engine.figures.committed((each["type"], each["reason"]) for each in tx.events)
+
+
 class Transaction:
     """A change of one owner. Stage with its methods, then `flush`.
 
@@ -92,6 +105,8 @@ class Transaction:
         epoch: The owner's epoch; raised by deletion.
         has_tombstones: Whether anything of the owner was forgotten before.
         gone: Rows that this change deletes, if a list is given to take them.
+        is_bulk: Whether one call stores several statements, as an import does.
+        events: What is appended to the chain, as rows.
     """
 
     def __init__(self, engine: Engine, connection: Connection, owner: str, actor: str) -> None:
@@ -107,9 +122,10 @@ class Transaction:
         self.inserted: dict[bytes, MemoryRow] = {}
         self._changed: dict[bytes, MemoryRow] = {}
         self._turns: dict[tuple[Any, ...], bytes] = {}
-        self._events: list[dict[str, Any]] = []
+        self.events: list[dict[str, Any]] = []
         self.ended: list[bytes] = []
         self.gone: list[MemoryRow] | None = None
+        self.is_bulk = False
 
     @property
     def policy(self) -> Policy:
@@ -307,12 +323,12 @@ class Transaction:
         )
         self._head = event_code(self._key, self._head, self.owner, cells)
         names = zip(statements.EVENT, (*cells, self._head), strict=True)
-        self._events.append({"owner": self.owner, **dict(names)})
+        self.events.append({"owner": self.owner, **dict(names)})
         return event_of(self.owner, cells, data or {})
 
     def flush(self) -> None:
         """Write what is staged. Ends come first: the database keeps one version of a key."""
-        if not self._events:
+        if not self.events:
             return
         if self._changed:
             self.connection.run_many(statements.CHANGE, list(self._changed.values()))
@@ -321,7 +337,7 @@ class Transaction:
         rows = (*self._changed.values(), *self.inserted.values())
         if tokens := [row for row in rows if row.get("tokens")]:
             self.connection.run_many(statements.KEEP_TOKENS, tokens)
-        self.connection.run_many(statements.APPEND, self._events)
+        self.connection.run_many(statements.APPEND, self.events)
         state = {"epoch": self.epoch, "clock": self.now, "events": self.length, "head": self._head}
         self.connection.run(statements.END_WRITE, {"owner": self.owner, **state})
         # The first change of an owner, whatever it is; documents neither age nor are compared.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
+from simonides.core.clock import DAY_MS
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
 from simonides.core.outcome import EventType, Outcome
@@ -14,6 +16,7 @@ from simonides.core.record import Draft, Importance, Record, Source, id_text
 from simonides.core.results import Digest, TaskReport
 from simonides.core.scope import Principal, Scope
 from simonides.core.validation import enum_member, text
+from simonides.govern.alerts import THRESHOLDS, open_tasks
 from simonides.govern.rights import Reach, may_see
 from simonides.prompt.core_block import core_block
 from simonides.prompt.digest import digest
@@ -33,6 +36,8 @@ from simonides.write.remember import remember
 
 PULL_ITEMS, INPUT_CHARS = 3, 200
 OPEN, COMPLETE, ABANDONED = "open", "complete", "abandoned"
+
+_log = logging.getLogger("simonides.tasks")
 
 Edit = Callable[[Working], dict[str, Any]]
 """Returns the fields of a task that change."""
@@ -97,7 +102,20 @@ def begin(
             "last": tx.now, "data": state.model_dump_json(), "salt": tx.salt(),
         }  # fmt: skip
         tx.add("tasks", row, EventType.TASK, "begun")
+        warn_of_many(tx)
         return id_text(row["id"])
+
+
+def warn_of_many(tx: Transaction) -> None:
+    """Say once a day, in the log and the audit trail, that too many tasks of a user are open."""
+    count = open_tasks(tx.connection.rows(statements.TASK_COUNTS, {"owner": tx.owner}))
+    if count <= THRESHOLDS["task_scopes"]:
+        return
+    today = {"owner": tx.owner, "day": tx.now // DAY_MS, "name": "alerted task_scopes"}
+    if tx.connection.one(statements.COUNTED, today) is None:
+        tx.connection.run(statements.COUNT, {**today, "value": 1})
+        tx.note(EventType.ALERTED, "tasks", b"", reason="task_scopes", data={"open": count})
+        _log.warning("%d tasks of a user are open; call complete or abandon", count)
 
 
 def _open_id(connection: Connection, who: Principal) -> bytes | None:

@@ -54,8 +54,8 @@ def said_in(row: MemoryRow, policy: Policy) -> Said:
     )  # fmt: skip
 
 
-def say_the_same(gates: Gates, one: Said, other: Said, cosine: float) -> bool:
-    """Whether two statements are one, by hash, words or meaning.
+def say_the_same(gates: Gates, one: Said, other: Said, cosine: float) -> str:
+    """Return by what two statements are one: ``text``, ``words`` or ``meaning``; "" if they differ.
 
     Two names are two facts, and so are two figures.
 
@@ -66,16 +66,18 @@ def say_the_same(gates: Gates, one: Said, other: Said, cosine: float) -> bool:
         cosine: Of their vectors; 0 without them.
     """
     if len({one.key, other.key} - {None}) > 1 or not same_figures(one.content, other.content):
-        return False
+        return ""
     if one.hash == other.hash:
-        return True
+        return "text"
     mine, theirs = read(one.content), read(other.content)
     is_close = cosine > gates.near_meaning
     if is_close and mean_the_same(mine, theirs):
-        return True
+        return "meaning"
     terms, others = set(one.terms), set(other.terms)
     is_near = len(terms & others) >= gates.near_text * len(terms | others)
-    return (is_close or is_near) and are_the_same(mine, theirs)
+    if (is_close or is_near) and are_the_same(mine, theirs):
+        return "words" if is_near else "meaning"
+    return ""
 
 
 def cannot_both_hold(one: Said, other: Said) -> bool:

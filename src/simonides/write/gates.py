@@ -69,6 +69,10 @@ they have in common with the newcomer. Set by judgement: another value of one th
 rest."""
 
 
+CONTRADICTION = "contradiction"
+"""Reason of events by which one of two statements that deny each other goes, or both wait."""
+
+
 def store(write: OwnerWrite, commit: Commit) -> Outcome:
     """Stage what becomes of a judged candidate, and return its outcome.
 
@@ -78,29 +82,32 @@ def store(write: OwnerWrite, commit: Commit) -> Outcome:
     candidate = commit.candidate
     if candidate.is_turn:
         return _store_turn(write, commit)
-    old = _under_key(write, commit) or _meant(write, commit)
+    named, gate = _under_key(write, commit), "key"
+    old = named or _meant(write, commit)
     if old is not None:
+        gate = gate if named else "model"
         same = old["hash"] == candidate.hash and same_figures(old["content"], candidate.content)
         same |= _is_meant(commit, old, "same")
-        return (_repeat if same else _conflict)(write, commit, old)
+        return _repeat(write, commit, old, gate) if same else _conflict(write, commit, old)
     slot = _in_slot(write, commit)
     policy, predicate = candidate.policy, slot[0]["predicate"] if slot else None
     is_declared = predicate in policy.functional_predicates
     multi_valued = not is_declared and predicate in policy.multi_valued_predicates
     for row in slot:
         if candidate.triple is not None and row["object"] == candidate.triple.object:
-            return _repeat(write, commit, row)
+            return _repeat(write, commit, row, "slot")
     if slot and not multi_valued:
         return _conflict(write, commit, slot[0])
-    old = None if multi_valued else _same_text(write, commit)
-    if old is not None:
-        return _repeat(write, commit, old)
+    known = None if multi_valued else _same_text(write, commit)
+    if known is not None:
+        return _repeat(write, commit, *known)
     if candidate.label.trust is Trust.AGENT and _is_no_news(write, commit):
         return rejected(write.tx, Drop(candidate, ("no_news",), blocked=False))
     against = _contradicted(write, commit)
     if against is not None:
-        is_same = against["source"] == candidate.source
-        return (_conflict if is_same else _against)(write, commit, against)
+        if against["source"] == candidate.source:
+            return _conflict(write, commit, against, CONTRADICTION)
+        return _against(write, commit, against)
     is_beside = multi_valued or commit.relation == "beside"
     kind = OutcomeKind.COEXISTS if is_beside else OutcomeKind.CREATED
     return insert_version(write, commit, None, kind)
@@ -179,8 +186,8 @@ def _in_slot(write: OwnerWrite, commit: Commit) -> list[MemoryRow]:
     return [row for row in rows if _is_in_place(candidate, row) and not _has_expired(write, row)]
 
 
-def _same_text(write: OwnerWrite, commit: Commit) -> MemoryRow | None:
-    """Return a memory that says the same, by hash, words or meaning."""
+def _same_text(write: OwnerWrite, commit: Commit) -> tuple[MemoryRow, str] | None:
+    """Return a memory that says the same, and the gate: by its text, words or meaning."""
     candidate, policy = commit.candidate, commit.candidate.policy
     mine, meaning = said_by(candidate), None if commit.vector is None else commit.vector.whole
     ids = write.index.by_fingerprint.get(candidate.analysed.fingerprint, ())
@@ -189,8 +196,8 @@ def _same_text(write: OwnerWrite, commit: Commit) -> MemoryRow | None:
         if row is None or not _is_in_place(candidate, row):
             continue
         theirs, cosine = said_in(row, policy), write.index.cosine(id, meaning)
-        if say_the_same(policy.gates, mine, theirs, cosine):
-            return row
+        if gate := say_the_same(policy.gates, mine, theirs, cosine):
+            return row, gate
     return None
 
 
@@ -247,8 +254,14 @@ def _store_turn(write: OwnerWrite, commit: Commit) -> Outcome:
     return _outcome(OutcomeKind.DROPPED, old, refusal, [event])
 
 
-def _repeat(write: OwnerWrite, commit: Commit, old: MemoryRow) -> Outcome:
+def _why(tx: Transaction, *words: str) -> str:
+    """Return the reason of an event: its words, and whether one call stores several statements."""
+    return ",".join(word for word in ("bulk" if tx.is_bulk else "", *words) if word)
+
+
+def _repeat(write: OwnerWrite, commit: Commit, old: MemoryRow, gate: str) -> Outcome:
     """Renew what is said again; strengthen it by a better source, confirm it by another one."""
+    why = f"repeat:{gate}"
     candidate, tx = commit.candidate, write.tx
     known = record_of(old)
     believed = known.confidence_at(to_datetime(tx.now))
@@ -262,7 +275,7 @@ def _repeat(write: OwnerWrite, commit: Commit, old: MemoryRow) -> Outcome:
     is_other |= said >= old["said_at"] and _says_more(succeeding(candidate, known), old)
     says_more = as_trusted and is_other
     if candidate.source.is_correction or more_trusted or surer or says_more:
-        return insert_version(write, commit, old, OutcomeKind.BUMPED)
+        return insert_version(write, commit, old, OutcomeKind.BUMPED, why)
     rules = candidate.policy.categories.get(old["category"], candidate.rules)
     cells: dict[str, Any] = {}
     if said > old["said_at"]:
@@ -271,7 +284,8 @@ def _repeat(write: OwnerWrite, commit: Commit, old: MemoryRow) -> Outcome:
     if independent:
         cells["verified_at"] = tx.now
     kind = OutcomeKind.BUMPED if independent else OutcomeKind.REFRESHED
-    row, event = renew(write, old, EventType(kind.value), rules, **cells)
+    type = EventType(kind.value)
+    row, event = renew(write, old, type, rules, _why(tx, why), **cells)
     return _outcome(kind, row, commit, [event])
 
 
@@ -283,7 +297,7 @@ def _says_more(candidate: Candidate, old: MemoryRow) -> bool:
     return ttl or kept != was or candidate.importance != old["importance"]
 
 
-def _conflict(write: OwnerWrite, commit: Commit, old: MemoryRow) -> Outcome:
+def _conflict(write: OwnerWrite, commit: Commit, old: MemoryRow, why: str = "") -> Outcome:
     """Let the later said replace the earlier value, unless that one is better supported."""
     candidate, tx = commit.candidate, write.tx
     is_late = said_at(tx, candidate) < old["said_at"]
@@ -293,12 +307,12 @@ def _conflict(write: OwnerWrite, commit: Commit, old: MemoryRow) -> Outcome:
     # Of two values the later said holds, whichever is stored first, unless it is less supported;
     # the user is obeyed however sure a model is of having understood.
     if wins or (gap > 0 if is_late else trusted and gap >= 0):
-        return insert_version(write, commit, old, OutcomeKind.SUPERSEDED)
+        return insert_version(write, commit, old, OutcomeKind.SUPERSEDED, why)
     # It is kept in history, where it was never in force, and the old value stands.
     weaker = new_version(write, candidate, commit.vector, old)
     weaker |= {"known_to": tx.now + is_late, "ended": "superseded", "ended_by": old["id"]}
     reason = "said_before" if is_late else "better_supported"
-    events = [tx.insert(weaker, EventType.TOUCHED, reason)]
+    events = [tx.insert(weaker, EventType.TOUCHED, _why(tx, reason, why))]
     link_parents(tx, weaker, candidate)
     if is_late:
         note_taught(tx, weaker, old)
@@ -319,20 +333,25 @@ def _against(write: OwnerWrite, commit: Commit, old: MemoryRow) -> Outcome:
     trusted, gap = _compared(write, candidate, old)
     is_clear = gap <= -gates.clear_gap or (trusted and gap >= gates.clear_gap)
     if candidate.source.is_correction or is_clear:
-        return _conflict(write, commit, old)
+        return _conflict(write, commit, old, CONTRADICTION)
     outcome = insert_version(write, commit, None, OutcomeKind.REVIEW, status=Status.REVIEW.value)
     if outcome.record is None:
         return outcome
     roots = {"new": outcome.record.root, "old": id_text(old["root"]), "by": tx.actor}
     events = (
         pending.mark(tx, old, Status.REVIEW),
-        pending.put(tx, "contradiction", roots, days=gates.review_days),
+        pending.put(tx, CONTRADICTION, roots, days=gates.review_days),
     )
     return outcome.model_copy(update={"events": (*outcome.events, *events)})
 
 
 def insert_version(
-    write: OwnerWrite, commit: Commit, before: MemoryRow | None, kind: OutcomeKind, **cells: Any
+    write: OwnerWrite,
+    commit: Commit,
+    before: MemoryRow | None,
+    kind: OutcomeKind,
+    why: str = "",
+    **cells: Any,
 ) -> Outcome:
     """Stage a new memory, or the next version of one, whatever it said before.
 
@@ -341,6 +360,7 @@ def insert_version(
         commit: The judged candidate.
         before: The version in force, or None.
         kind: What becomes of it.
+        why: For the audit trail: the gate of a repeat, or a contradiction.
         cells: Further columns to change, for example ``parents``.
     """
     tx, candidate = write.tx, commit.candidate
@@ -364,7 +384,7 @@ def insert_version(
         elif before["status"] == Status.REVIEW:
             pending.settle(tx, before["root"])
         type = EventType.CORRECTED if candidate.source.is_correction else EventType.CREATED
-    made.append(enter(write, row, type))
+    made.append(enter(write, row, type, _why(tx, "turn" if candidate.is_turn else "", why)))
     if commit.reasons:
         made.append(tx.note_memory(row, EventType.FLAGGED, ",".join(commit.reasons)))
     link_parents(tx, row, candidate)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from simonides.core.engine import Engine
 from simonides.recall.index import OwnerIndex
-from simonides.storage.transaction import Transaction
+from simonides.storage.transaction import Transaction, changing
 
 
 class OwnerWrite(NamedTuple):
@@ -31,12 +31,11 @@ def owner_write(engine: Engine, owner: str, actor: str) -> Iterator[OwnerWrite]:
     out of force leave it after the commit.
     """
     try:
-        with engine.db.write(owner) as connection:
-            tx = Transaction(engine, connection, owner, actor)
-            index = engine.indexes.fresh(connection, owner, tx.revision, tx.epoch)
+        with changing(engine, owner, actor) as tx:
+            index = engine.indexes.fresh(tx.connection, owner, tx.revision, tx.epoch)
             if index.is_changing:  # left so by an interrupted call: an owner has one turn at a time
                 engine.indexes.drop(owner)
-                index = engine.indexes.fresh(connection, owner, tx.revision, tx.epoch)
+                index = engine.indexes.fresh(tx.connection, owner, tx.revision, tx.epoch)
             index.is_changing = True
             yield OwnerWrite(tx, index)
             tx.flush()

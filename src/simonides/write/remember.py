@@ -78,13 +78,14 @@ def remember(
         raise InvalidInput("drafts", "one transaction is of one owner; pass atomic=False")
     take(engine, judged)
     outcomes: list[Outcome] = []
+    is_bulk = len(drafts) > 1 and not by_model
     for owner, group in groupby(judged, key=lambda each: each.candidate.scope.owner):
         rest = list(group)
         size, turn_s = (len(rest), None) if atomic else (SLICE, TURN_S)
         later = len(drafts) > SLICE
         for first in range(0, len(rest), size):
             part = rest[first : first + size]
-            outcomes += _write(engine, who, owner, part, turn_s, turns_later=later)
+            outcomes += _write(engine, who, owner, part, turn_s, turns_later=later, is_bulk=is_bulk)
         if later:
             engine.worker.ask("embed", owner)
     for outcome, each in zip(outcomes, judged, strict=True):
@@ -133,13 +134,14 @@ def _write(
     turn_s: float | None,
     *,
     turns_later: bool,
+    is_bulk: bool,
 ) -> list[Outcome]:
     """Store candidates of one owner; after ``turn_s`` seconds, go on in another transaction."""
     waiting = embedded(engine, judged, turns_later=turns_later)
     outcomes: list[Outcome] = []
     while len(outcomes) < len(waiting):
         with owner_write(engine, owner, who.name) as write:
-            begun = time.perf_counter()
+            write.tx.is_bulk, begun = is_bulk, time.perf_counter()
             for each in in_steps(waiting[len(outcomes) :]):
                 outcomes.append(_once(write, each, lifts=who.agent is None))
                 if turn_s is not None and time.perf_counter() - begun > turn_s:

@@ -140,7 +140,12 @@ def expiry(candidate: Candidate, now: int) -> tuple[int | None, int | None]:
 
 
 def renew(
-    write: OwnerWrite, row: MemoryRow, type: EventType, rules: Category, **cells: Any
+    write: OwnerWrite,
+    row: MemoryRow,
+    type: EventType,
+    rules: Category,
+    reason: str = "",
+    **cells: Any,
 ) -> tuple[MemoryRow, Event]:
     """Stage that a version is said again or confirmed now; its expiries count from now.
 
@@ -149,6 +154,7 @@ def renew(
         row: The version.
         type: What was done.
         rules: The policy's rules for its category.
+        reason: Why, for the audit trail.
         cells: Further columns to change.
 
     Returns:
@@ -160,7 +166,7 @@ def renew(
     if hard is not None:
         hard = tx.now + ttl if ttl is not None else _later(tx.now, rules.hard_ttl_days)
     cells |= {"soft_expires_at": soft, "hard_expires_at": hard}
-    event = tx.touch(row, type, status=pending.standing_again(tx, row).value, **cells)
+    event = tx.touch(row, type, reason, status=pending.standing_again(tx, row).value, **cells)
     index_row(write.index, tx.known(row["id"]))
     return tx.known(row["id"]), event
 
