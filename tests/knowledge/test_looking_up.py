@@ -353,7 +353,7 @@ def test_a_killed_call_is_completed_by_the_next(request, tmp_path, new_place, ha
     else:
         open_store = new_place("file", tmp_path / "memory.db")
     (handbook / "rules.txt").write_text(
-        "\n\n".join(f"Rule {n}: {'word ' * 140}" for n in range(200))
+        "\n\n".join(f"Rule {n}: {'word ' * 60}" for n in range(200))
     )
     program = (
         "import os, sys, simonides\n"

@@ -9,7 +9,7 @@ SENTENCE = "The quick brown fox jumps over the lazy dog of the house. "
 
 
 def test_paragraphs_are_joined_and_headings_stay_with_what_follows():
-    paragraph = SENTENCE * 10
+    paragraph = SENTENCE * 6
     text = f"# Foxes\n\n{paragraph}\n\n## Dogs\n{paragraph}\n\nShort.\n\nShort too."
     first, second = passages_of(text)
     assert first == f"# Foxes\n{paragraph.strip()}"
