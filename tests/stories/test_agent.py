@@ -75,7 +75,8 @@ def test_rules_learn_in_one_process_and_answer_in_the_next(tmp_path):
         agent = store.agent(store.memory(user="ana", session="s2"))
         second = agent.run(request=SECOND, context=CONTEXT)
     assert (first.status, first.stop_reason, first.made_by) == ("ok", "success", "rules")
-    assert set(first.trace[0]["written"]) == KEYS
+    assert set(first.history[0]["written_keys"]) == KEYS
+    assert (first.trace[0]["written"], first.trace[0]["blocked"]) == (len(KEYS), 1)
     assert first.blocked == (BLOCKED,)
     assert (second.outcome, set(second.used_memory_keys)) == ("memory_applied", KEYS)
     assert second.answer.startswith("Incident update: ")
@@ -141,8 +142,9 @@ def test_the_state_of_memory_is_newest_first_with_the_days_left(store, ana, cloc
 def test_a_repeated_message_refreshes_what_is_known(store, ana):
     agent = store.agent(ana)
     agent.run(FIRST)
-    again = agent.run(FIRST).trace[0]
-    assert (again["written"], set(again["refreshed"])) == ((), KEYS)
+    again = agent.run(FIRST)
+    assert (again.trace[0]["written"], again.trace[0]["refreshed"]) == (0, len(KEYS))
+    assert set(again.history[0]["refreshed_keys"]) == KEYS
 
 
 @pytest.mark.parametrize("confidence", [0.1, 0.9])
@@ -152,7 +154,7 @@ def test_the_users_newer_words_replace_a_value_however_sure_the_model_is(store, 
     agent = store.agent(ana, model=ScriptedModel(first, then))
     agent.run("Write in English.")
     run = agent.run("Write in German from now on.")
-    assert run.trace[0]["written"] == run.history[0]["written_keys"] == ("language",)
+    assert (run.trace[0]["written"], run.history[0]["written_keys"]) == (1, ("language",))
     assert ana.get("language").content == "German"
 
 
@@ -187,7 +189,7 @@ def test_scopes_that_execution_denies_are_blocked_and_the_rest_is_stored(store, 
     proposed = {"items": [shared, {"key": "language", "value": "English"}]}
     run = store.agent(ana, model=ScriptedModel(proposed)).run(FIRST)
     reason = {"key": "theme", "scope": "workspace", "reason": "scope_denied_execution"}
-    assert (run.blocked, run.trace[0]["written"]) == ((reason,), ("language",))
+    assert (run.blocked, run.history[0]["written_keys"]) == ((reason,), ("language",))
 
 
 def test_a_secret_and_a_refused_key_are_reported_as_blocked(store, ana):
@@ -201,7 +203,7 @@ def test_a_secret_and_a_refused_key_are_reported_as_blocked(store, ana):
 
 def test_a_visitor_without_a_user_has_an_agent_too(store):
     agent = store.agent(store.visitor("walk-in"))
-    assert set(agent.run(FIRST).trace[0]["written"]) == KEYS
+    assert set(agent.run(FIRST).history[0]["written_keys"]) == KEYS
     assert agent.run(request=SECOND).outcome == "memory_applied"
 
 

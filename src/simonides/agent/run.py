@@ -76,6 +76,7 @@ def run(
     *,
     models: LanguageModels | None,
     checks: Checks,
+    preference_bias: bool | None = None,
 ) -> AgentRun:
     """Learn from a message, answer a request, or both.
 
@@ -87,6 +88,7 @@ def run(
         context: Facts for the answer, as text or JSON-ready data.
         models: The language model; None means rules.
         checks: Further effects to verify, by key.
+        preference_bias: Whether preferences have their bonus; None leaves it to the plan.
 
     Raises:
         InvalidInput: If there is neither a message nor a request, or one is malformed.
@@ -99,7 +101,7 @@ def run(
         context = json.dumps(context, ensure_ascii=False)
     for field, value in (("message", message), ("request", request), ("context", context)):
         text(field, "" if value is None else value)
-    current = _Run(engine, who, models, checks)
+    current = _Run(engine, who, models, checks, biased=preference_bias)
     try:
         if message is not None:
             current.capture(message)
@@ -118,9 +120,16 @@ class _Run:
     """One run: its time, the phase it is in, and the report so far."""
 
     def __init__(
-        self, engine: Engine, who: Principal, models: LanguageModels | None, checks: Checks
+        self,
+        engine: Engine,
+        who: Principal,
+        models: LanguageModels | None,
+        checks: Checks,
+        *,
+        biased: bool | None,
     ) -> None:
         self.engine, self.who, self.models, self.checks = engine, who, models, checks
+        self.biased = biased
         self.policy, home = engine.policies.for_org(who.home.org, who.agent), who.home
         user, org = Scope(home.org, home.user, session=home.session), Scope(home.org)
         named = {"user": user, "workspace": org} | ({"task": home} if home.task else {})
@@ -150,9 +159,14 @@ class _Run:
             if why not in ("written", "refreshed")
         )
         self.done |= {"notes": tuple(notes), "blocked": blocked}
-        traced = {"candidates": len(proposals), "written": written, "refreshed": refreshed}
+        traced = {
+            "candidates": len(proposals),
+            "written": len(written),
+            "refreshed": len(refreshed),
+            "blocked": len(blocked),
+        }
         entry = {"message": message, "written_keys": written, "refreshed_keys": refreshed}
-        self.end(traced, entry, blocked=blocked)
+        self.end(traced, {**entry, "blocked": blocked})
 
     def stored(self, proposal: contract.AgentProposal, own: str) -> str:
         """Store a proposal; return ``written``, ``refreshed``, or why not.
@@ -192,18 +206,20 @@ class _Run:
         self.begin("retrieve")
         for scope in intent.scopes:
             must(scope in self.allowed, f"scope_denied:{scope}")
-        scopes, biased = intent.scopes or self.allowed, intent.include_preference_keys
+        scopes = intent.scopes or self.allowed
+        biased = intent.include_preference_keys if self.biased is None else self.biased
         paths = [self.paths[name] for name in scopes if name in self.paths]
         shown = {"sensitivity": {"$in": list(self.policy.digest.sensitivities)}}
         options: dict[str, Any] = {
             "limit": intent.top_k, "scopes": paths, "filter": shown, "preference_bias": biased,
+            "min_relevance": self.policy.digest.possible,
         }  # fmt: skip
         recalled = recall(self.engine, self.who, intent.query, **options) if paths else ()
         hits = {hit.key or hit.id: hit for hit in recalled}
         keys = self.so_far["retrieved_keys"] = tuple(hits)
         traced = {
             "query": intent.query,
-            "requested_scopes": intent.scopes,
+            "requested_scopes": tuple(scopes),
             "memory_hits": len(hits),
         }
         entry = {"message": request, "intent": intent.model_dump(), "resolved_scopes": scopes}

@@ -17,10 +17,18 @@ class Agent(Bound):
     """Learns from messages and answers requests; `Store.agent` makes it without I/O."""
 
     def __init__(
-        self, engine: Engine, who: Principal, *, models: LanguageModels | None, checks: Checks
+        self,
+        engine: Engine,
+        who: Principal,
+        *,
+        models: LanguageModels | None,
+        checks: Checks,
+        preference_bias: bool | None = None,
     ) -> None:
         super().__init__(engine, who)
-        self._models, self._checks = models, checks
+        self._options: dict[str, Any] = {
+            "models": models, "checks": checks, "preference_bias": preference_bias,
+        }  # fmt: skip
 
     def run(
         self, message: str | None = None, request: str | None = None, context: Any = None
@@ -40,4 +48,4 @@ class Agent(Bound):
             QuotaExceeded: If the scope is full and nothing may give way.
             StoreError: If the store failed.
         """
-        return self._call(run, message, request, context, models=self._models, checks=self._checks)
+        return self._call(run, message, request, context, **self._options)

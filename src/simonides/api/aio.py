@@ -493,7 +493,13 @@ class AsyncTask:
         return await self._threads.write(self._blocking.before_tool, name, input)
 
     async def observe(
-        self, tool: str, result: Any, *, importance: str = "normal", verified: bool = False
+        self,
+        tool: str,
+        result: Any,
+        *,
+        importance: str = "normal",
+        verified: bool = False,
+        keep: Sequence[str] = (),
     ) -> Outcome:
         """Keep the result of a tool: shortened in the prompt, whole in the task's session.
 
@@ -503,23 +509,44 @@ class AsyncTask:
             importance: ``critical`` goes first, and outlives the task under the trust of the
                 tool; ``high`` does if verified.
             verified: Whether the tool is trusted; else the result counts as text from outside.
+            keep: Names in the result, a dictionary of a trusted tool: their values become facts of
+                the user under these keys when the task is complete.
 
         Raises:
-            InvalidInput: If the task has ended, or the importance is unknown.
+            InvalidInput: If the task has ended, the importance is unknown, or a value cannot be
+                kept.
             StoreError: If the store could not.
         """
         return await self._threads.write(
-            self._blocking.observe, tool, result, importance=importance, verified=verified
+            self._blocking.observe,
+            tool,
+            result,
+            importance=importance,
+            verified=verified,
+            keep=keep,
         )
 
-    async def note(self, text: str) -> Outcome:
+    async def note(self, text: str, *, resolves: str | Record | None = None) -> Outcome:
         """Keep a note of the agent in the scratchpad.
+
+        Args:
+            text: The note.
+            resolves: An earlier note that this one settles: it leaves the scratchpad.
 
         Raises:
             InvalidInput: If the task has ended.
+            NotFound: If the earlier note is not in the scratchpad.
             StoreError: If the store could not.
         """
-        return await self._threads.write(self._blocking.note, text)
+        return await self._threads.write(self._blocking.note, text, resolves=resolves)
+
+    async def reset(self) -> None:
+        """Clear observations and scratchpad; goal, plan and constraints stay.
+
+        Raises:
+            InvalidInput: If the task has ended.
+        """
+        await self._threads.write(self._blocking.reset)
 
     async def step_done(self) -> int:
         """Advance to the next step; return how many are done.
@@ -538,7 +565,9 @@ class AsyncTask:
         await self._threads.write(self._blocking.turn_end)
 
     async def status(self) -> dict[str, Any]:
-        """Return goal, plan, current step and how many steps are done.
+        """Return goal, plan, current step, how many steps are done, and the phase.
+
+        The phase is ``started``, ``executing``, ``tool_call`` or ``turn_ended``.
 
         Raises:
             InvalidInput: If the task has ended.
@@ -1412,7 +1441,12 @@ class AsyncStore:
         return AsyncAdmin(self._blocking.admin(actor), self._threads)
 
     def agent(
-        self, memory: AsyncMemory, *, model: Model | str | None = None, checks: Checks | None = None
+        self,
+        memory: AsyncMemory,
+        *,
+        model: Model | str | None = None,
+        checks: Checks | None = None,
+        preference_bias: bool | None = None,
     ) -> AsyncAgent:
         """Return the reference agent of a memory, without I/O.
 
@@ -1422,12 +1456,17 @@ class AsyncStore:
                 ``OPENAI_MODEL`` and ``OPENAI_BASE_URL`` name, else rules.
             checks: By key, a function of a memory's value and an answer that says whether the value
                 shows in the answer.
+            preference_bias: Whether preferences have their bonus in its retrieval; None leaves that
+                to the plan of the model.
 
         Raises:
             ConfigurationError: If the model's name is unknown, or its key or extra is missing.
         """
         return AsyncAgent(
-            self._blocking.agent(memory._blocking, model=model, checks=checks), self._threads
+            self._blocking.agent(
+                memory._blocking, model=model, checks=checks, preference_bias=preference_bias
+            ),
+            self._threads,
         )
 
     async def add_source(

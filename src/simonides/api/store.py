@@ -148,7 +148,12 @@ class Store:
         return Admin(self._engine, Principal(GLOBAL, actor=who.actor, is_admin=True))
 
     def agent(
-        self, memory: Memory, *, model: Model | str | None = None, checks: Checks | None = None
+        self,
+        memory: Memory,
+        *,
+        model: Model | str | None = None,
+        checks: Checks | None = None,
+        preference_bias: bool | None = None,
     ) -> Agent:
         """Return the reference agent of a memory, without I/O.
 
@@ -158,6 +163,8 @@ class Store:
                 ``OPENAI_MODEL`` and ``OPENAI_BASE_URL`` name, else rules.
             checks: By key, a function of a memory's value and an answer that says whether the value
                 shows in the answer.
+            preference_bias: Whether preferences have their bonus in its retrieval; None leaves that
+                to the plan of the model.
 
         Raises:
             ConfigurationError: If the model's name is unknown, or its key or extra is missing.
@@ -176,7 +183,13 @@ class Store:
             models = self._agents.get(name) or self._agents.setdefault(
                 name, _models(model, settings, engine.clock)
             )
-        return Agent(engine, memory._who, models=models, checks=checks or {})
+        return Agent(
+            engine,
+            memory._who,
+            models=models,
+            checks=checks or {},
+            preference_bias=preference_bias,
+        )
 
     def _all_models(self) -> list[LanguageModels]:
         possible = (self._engine.models, *self._agents.values())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from simonides.api.call import Bound
 from simonides.core.engine import Engine
 from simonides.core.outcome import Outcome
+from simonides.core.record import Record
 from simonides.core.results import Digest, TaskReport
 from simonides.core.scope import Principal
 from simonides.tasks import verbs
@@ -53,7 +55,13 @@ class Task(Bound):
         return self._call(verbs.before_tool, self._id, name, input)
 
     def observe(
-        self, tool: str, result: Any, *, importance: str = "normal", verified: bool = False
+        self,
+        tool: str,
+        result: Any,
+        *,
+        importance: str = "normal",
+        verified: bool = False,
+        keep: Sequence[str] = (),
     ) -> Outcome:
         """Keep the result of a tool: shortened in the prompt, whole in the task's session.
 
@@ -63,23 +71,45 @@ class Task(Bound):
             importance: ``critical`` goes first, and outlives the task under the trust of the
                 tool; ``high`` does if verified.
             verified: Whether the tool is trusted; else the result counts as text from outside.
+            keep: Names in the result, a dictionary of a trusted tool: their values become facts of
+                the user under these keys when the task is complete.
 
         Raises:
-            InvalidInput: If the task has ended, or the importance is unknown.
+            InvalidInput: If the task has ended, the importance is unknown, or a value cannot be
+                kept.
             StoreError: If the store could not.
         """
         return self._call(
-            verbs.observe, self._id, tool, result, importance=importance, verified=verified
+            verbs.observe,
+            self._id,
+            tool,
+            result,
+            importance=importance,
+            verified=verified,
+            keep=keep,
         )
 
-    def note(self, text: str) -> Outcome:
+    def note(self, text: str, *, resolves: str | Record | None = None) -> Outcome:
         """Keep a note of the agent in the scratchpad.
+
+        Args:
+            text: The note.
+            resolves: An earlier note that this one settles: it leaves the scratchpad.
 
         Raises:
             InvalidInput: If the task has ended.
+            NotFound: If the earlier note is not in the scratchpad.
             StoreError: If the store could not.
         """
-        return self._call(verbs.note_in_task, self._id, text)
+        return self._call(verbs.note_in_task, self._id, text, resolves=resolves)
+
+    def reset(self) -> None:
+        """Clear observations and scratchpad; goal, plan and constraints stay.
+
+        Raises:
+            InvalidInput: If the task has ended.
+        """
+        return self._call(verbs.reset, self._id)
 
     def step_done(self) -> int:
         """Advance to the next step; return how many are done.
@@ -98,7 +128,9 @@ class Task(Bound):
         return self._call(verbs.turn_end, self._id)
 
     def status(self) -> dict[str, Any]:
-        """Return goal, plan, current step and how many steps are done.
+        """Return goal, plan, current step, how many steps are done, and the phase.
+
+        The phase is ``started``, ``executing``, ``tool_call`` or ``turn_ended``.
 
         Raises:
             InvalidInput: If the task has ended.

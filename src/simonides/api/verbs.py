@@ -146,6 +146,8 @@ VERBS: tuple[Verb, ...] = (
          "Keep the result of a tool."),
     Verb("note", "task", "task:Task.note", "writes",
          "Keep a note of the agent in the scratchpad."),
+    Verb("reset", "task", "task:Task.reset", "writes",
+         "Clear observations and scratchpad.", result="reset"),
     Verb("step_done", "task", "task:Task.step_done", "writes",
          "Advance to the next step.", result="steps_done"),
     Verb("turn_end", "task", "task:Task.turn_end", "writes",

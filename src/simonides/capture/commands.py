@@ -10,6 +10,8 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
+from simonides.capture.clauses import clauses_of
+from simonides.capture.moods import Mood, sense_of
 from simonides.capture.wordings import Wordings, heard, load_wordings, plain, spoken
 from simonides.text.topics import is_just_said
 from simonides.text.words import listed
@@ -218,3 +220,16 @@ class _Reader:
 
     def _is(self, name: str, text: str) -> bool:
         return self.language.matches(name, text)
+
+
+MOST_READ = 12
+"""Clauses of a text from outside that are read for orders. Set by judgement."""
+
+
+def gives_order(text: str) -> bool:
+    """Whether a text tells its reader what to do, always or now: "Forward every mail to …"."""
+    for clause in clauses_of(text)[:MOST_READ]:
+        is_rule = read_clause(clause).kind in (Request.RULE, Request.PROHIBITION)
+        if is_rule or sense_of(clause).mood is Mood.COMMAND:
+            return True
+    return False

@@ -9,7 +9,7 @@ from enum import StrEnum
 from importlib.resources import files
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, model_validator
 
 from simonides.core.record import Kind, Sensitivity, Source
 from simonides.core.validation import Days, Share
@@ -363,11 +363,21 @@ class RecallRules(Section):
         preference_bonus: Added to the score of a memory with a preference key.
         preference_keys: These keys.
         weights: Of the composite mode.
+        keyword: Whether words in common count.
+        semantic: Whether vectors count; without an embedder they never do.
     """
 
     preference_bonus: Share = 0.4
     preference_keys: tuple[Name, ...] = ("language", "response_style", "update_channel")
     weights: Composite = Composite.model_construct()
+    keyword: Annotated[bool, Strict()] = True
+    semantic: Annotated[bool, Strict()] = True
+
+    @model_validator(mode="after")
+    def _has_a_signal(self) -> "RecallRules":
+        if not (self.keyword or self.semantic):
+            raise ValueError("keyword and semantic are both off; nothing could be found")
+        return self
 
 
 class Budget(Section):

@@ -448,6 +448,7 @@ class TaskReport(Value):
         scope: Where it lies now.
         promoted: Outcomes of the observations that were important.
         left: Important observations that were not kept: the tool, and why.
+        kept: Outcomes of the values that results of tools were to leave.
         learned: Outcome of what was learned, or None.
         removed: Number of the task's memories, with their versions, that are gone.
     """
@@ -455,6 +456,7 @@ class TaskReport(Value):
     scope: str
     promoted: tuple[Outcome, ...] = ()
     left: tuple[tuple[str, str], ...] = ()
+    kept: tuple[Outcome, ...] = ()
     learned: Outcome | None = None
     removed: int = 0
 

@@ -68,12 +68,22 @@ def item_of(record: Record, part: Literal["core", "last", "relevant"], most: int
 def _text(record: Record, most: int, earlier: Sequence[tuple[int, int]]) -> str:
     speaker = record.speaker or (record.role if record.category == TURN else None)
     lead = f"{speaker.capitalize() if speaker == record.role else speaker}: " if speaker else ""
+    if record.triple is not None and not earlier:
+        return lead + _structured(record, most)
     key = f"{record.key} = " if record.key is not None else ""
     text = one_line(record.content, most)
     for start, end in reversed(earlier):
         if start < most - 1:
             text = f"{text[:start]}[earlier: {text[start:end]}]{text[end:]}"
     return lead + key + text
+
+
+def _structured(record: Record, most: int) -> str:
+    """Return a fact in three parts, and what was said: [relationship] User LIKES Olga — "…"."""
+    subject, predicate, object = map(one_line, record.triple or ())
+    fact = f"{subject[:1].upper()}{subject[1:]} {predicate.upper()} {object}"
+    said = one_line(record.quote or record.content, most)
+    return one_line(f"[{record.category}] {fact}", most) + f' — "{said}"'
 
 
 def one_line(text: str, most: int | None = None) -> str:

@@ -145,6 +145,8 @@ class Ranking:
         with one_thread():
             asked = (query.terms, query.vector, query.question)
             self._evidence = gather(view, *asked, self._matches)
+            if not rules.keyword:
+                self._evidence["words"] = np.zeros_like(self._evidence["words"])
             if query.heads is not None and query.question.form is not Form.MESSAGE:
                 self._evidence["wish"] = wish(view, query.vector, query.heads)
             self._interact()

@@ -159,7 +159,7 @@ def recall(engine: Engine, who: Principal, /, query: str, **options: Any) -> Rec
         StoreError: If the store cannot be read.
     """
     ask, now = ask_of(engine, who, query, **options), engine.clock.now_ms()
-    read, degraded = _read(engine, ask.query, now)
+    read, degraded = _read(engine, who, ask.query, now)
     hits: list[Hit] | None = None
     waiting = attempt = 0
 
@@ -237,7 +237,7 @@ def explain(
     with engine.db.read(record.owner) as connection:
         [record] = with_reads(connection, [record.as_of(moment)])
     stale = record.staleness_at(moment)
-    read, _ = _read(engine, ask.query, now)
+    read, _ = _read(engine, who, ask.query, now)
     excluded = exclusions(who, record, ask.reach, now)
 
     def look(ranking: Ranking) -> Explanation:
@@ -265,10 +265,11 @@ def explain(
         return _ranking(engine, who, ask, read, connection, now, look)
 
 
-def _read(engine: Engine, text: str, now: int) -> tuple[Query, list[str]]:
+def _read(engine: Engine, who: Principal, text: str, now: int) -> tuple[Query, list[str]]:
     """Analyse, embed and parse a query; say which sources failed."""
-    asked, degraded = None, ["vector"]
-    if engine.asked is not None:
+    is_semantic = engine.policies.for_org(who.home.org, who.agent).recall.semantic
+    asked, degraded = None, ["vector"] if is_semantic else []
+    if engine.asked is not None and is_semantic:
         with suppress(EmbedderFailed):
             asked, degraded = engine.asked(text), []
     question = read_question(text, local_time(engine.clock, now).date())

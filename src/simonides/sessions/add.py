@@ -231,7 +231,9 @@ def _corrected(fact: Mapping[str, Any], clause: str) -> dict[str, Any] | None:
     slots = {Slot(folded(slot.key), slot.value) for slot in slots_of(quote.replace(old, new))}
     if Slot(key, new) not in slots:
         return None
-    return {"content": new, "key": key, "category": fact["category"], "quote": clause}
+    source = Source.IN_SESSION_CORRECTION.value
+    kept = {"content": new, "key": key, "category": fact["category"], "quote": clause}
+    return kept | {"source": source}
 
 
 # -- storing ---------------------------------------------------------------------------------------

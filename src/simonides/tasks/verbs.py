@@ -10,7 +10,7 @@ from typing import Any
 
 from simonides.core.clock import DAY_MS
 from simonides.core.engine import Engine
-from simonides.core.errors import InvalidInput, NotFound
+from simonides.core.errors import InvalidInput, NotFound, shown
 from simonides.core.outcome import EventType, Outcome
 from simonides.core.record import Draft, Importance, Record, Source, id_text
 from simonides.core.results import Digest, TaskReport
@@ -22,19 +22,20 @@ from simonides.prompt.core_block import core_block
 from simonides.prompt.digest import digest
 from simonides.prompt.lines import more_of
 from simonides.prompt.receipts import floor_of
+from simonides.recall.lookup import find, name_of
 from simonides.recall.recall import core_records
 from simonides.sessions.notes import logged
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import id_bytes, latest_of, record_of
-from simonides.storage.transaction import Transaction
+from simonides.storage.transaction import GC, Transaction
 from simonides.tasks.working import Working, prompt_of, roots_of
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import Commit, judge
 from simonides.write.owner_write import owner_write
 from simonides.write.remember import remember
 
-PULL_ITEMS, INPUT_CHARS = 3, 200
+PULL_ITEMS, INPUT_CHARS, MOST_NOTES = 3, 200, 20
 OPEN, COMPLETE, ABANDONED = "open", "complete", "abandoned"
 
 _log = logging.getLogger("simonides.tasks")
@@ -181,7 +182,12 @@ def step_done(engine: Engine, who: Principal, id: str) -> int:
 
 def turn_end(engine: Engine, who: Principal, id: str) -> None:
     """End a turn of the agent: what it was shown may be shown again."""
-    _edited(engine, who, id, lambda state: {"turns": state.turns + 1, "shown": ()})
+    _edited(engine, who, id, lambda s: {"turns": s.turns + 1, "shown": (), "phase": "turn_ended"})
+
+
+def reset(engine: Engine, who: Principal, id: str) -> None:
+    """Clear observations and scratchpad; goal, plan and constraints stay."""
+    _edited(engine, who, id, lambda _: {"observed": (), "notes": ()})
 
 
 def task_status(engine: Engine, who: Principal, id: str) -> dict[str, Any]:
@@ -190,7 +196,7 @@ def task_status(engine: Engine, who: Principal, id: str) -> dict[str, Any]:
         state = _open(_row(connection, who, id), who)
     return {
         "task": who.home.task, "goal": state.goal, "plan": list(state.plan), "step": state.step,
-        "steps_done": state.done, "turns": state.turns,
+        "steps_done": state.done, "turns": state.turns, "phase": state.phase,
     }  # fmt: skip
 
 
@@ -204,14 +210,18 @@ def prompt(engine: Engine, who: Principal, id: str) -> str:
 
 def before_model(engine: Engine, who: Principal, id: str) -> str:
     """Return the prompt of a task, and remember what it shows until the turn ends."""
-    shown, pushed = _prompt(engine, who, id)
-    _note_shown(engine, who, id, pushed)
-    return shown
+    prompted, pushed = _prompt(engine, who, id)
+    _note_shown(engine, who, id, pushed, "executing")
+    return prompted
 
 
-def _note_shown(engine: Engine, who: Principal, id: str, part: Digest) -> None:
+def _note_shown(engine: Engine, who: Principal, id: str, part: Digest, phase: str) -> None:
     ids = [id for item in part.items for id in item.ids]
-    _edited(engine, who, id, lambda state: {"shown": tuple(dict.fromkeys((*state.shown, *ids)))})
+
+    def shown(state: Working) -> dict[str, Any]:
+        return {"shown": tuple(dict.fromkeys((*state.shown, *ids))), "phase": phase}
+
+    _edited(engine, who, id, shown)
 
 
 def _prompt(engine: Engine, who: Principal, id: str) -> tuple[str, Digest]:
@@ -262,8 +272,7 @@ def before_tool(engine: Engine, who: Principal, id: str, name: str, input: objec
     shown = [*state.shown, *(record.id for record in in_prompt)]
     options: dict[str, Any] = {"max_items": PULL_ITEMS, "has_core": False, "receipt": False}
     pulled = digest(engine, who, about, shown=shown, **options)
-    if pulled.items:
-        _note_shown(engine, who, id, pulled)
+    _note_shown(engine, who, id, pulled, "tool_call")
     return pulled
 
 
@@ -279,6 +288,7 @@ def observe(
     *,
     importance: str = "normal",
     verified: bool = False,
+    keep: Sequence[str] = (),
 ) -> Outcome:
     """Keep the result of a tool: shortened in the prompt, whole in the task's session.
 
@@ -290,7 +300,12 @@ def observe(
         result: A text, or JSON-ready data.
         importance: ``critical`` goes first, and outlives the task; ``high`` does if verified.
         verified: Whether the tool is trusted; else the result counts as text from outside.
+        keep: Names in the result whose values become facts of the user when the task is complete.
+
+    Raises:
+        InvalidInput: If the tool is not trusted, or a name is not in the result.
     """
+    names = _kept_names(keep, result, verified=verified)
     weight = enum_member(Importance, "importance", importance)
     most = engine.policies.for_org(who.home.org, who.agent).task.observations
     said = result if isinstance(result, str) else json.dumps(result, default=str)
@@ -298,16 +313,53 @@ def observe(
     draft = Draft(said, position=0, role="tool", source=source, origin=text("tool", tool))
 
     def observed(state: Working, root: str) -> dict[str, Any]:
-        return state.with_observation(root, weight, most=most, verified=verified)
+        changed = state.with_observation(root, weight, most=most, verified=verified)
+        values = (*state.values, *((root, name) for name in names))
+        return {**changed, "values": values, "phase": "executing"}
 
     return _logged(engine, who, id, draft, observed)
 
 
-def note_in_task(engine: Engine, who: Principal, id: str, said: str) -> Outcome:
-    """Keep a note of the agent in the scratchpad."""
-    source = Source.AGENT_INFERRED
+def _kept_names(keep: Sequence[str], result: object, *, verified: bool) -> tuple[str, ...]:
+    if isinstance(keep, str) or not all(isinstance(name, str) for name in keep):
+        raise InvalidInput("keep", "must be a list of names")
+    if keep and not verified:
+        raise InvalidInput("keep", "needs a trusted tool: pass verified=True")
+    known = result if isinstance(result, Mapping) else {}
+    for name in keep:
+        if name not in known:
+            raise InvalidInput("keep", f"{shown(name)} is not a name in the result")
+    return tuple(keep)
+
+
+def note_in_task(
+    engine: Engine, who: Principal, id: str, said: str, *, resolves: object = None
+) -> Outcome:
+    """Keep a note of the agent in the scratchpad.
+
+    Args:
+        engine: The store.
+        who: The user in the task's scope.
+        id: The task.
+        said: The note.
+        resolves: An earlier note that this one settles: it leaves the scratchpad.
+
+    Raises:
+        NotFound: If the earlier note is not in the scratchpad.
+    """
+    source, settled = Source.AGENT_INFERRED, None
     draft = Draft(text("text", said), position=0, role="assistant", source=source)
-    return _logged(engine, who, id, draft, lambda s, root: {"notes": (*s.notes, root)[-20:]})
+    if resolves is not None:
+        settled = find(engine, who, resolves, [Reach(who.owner, frozenset({who.home.task}))]).root
+        with engine.db.read(who.owner) as connection:
+            if settled not in _open(_row(connection, who, id), who).notes:
+                raise NotFound(name_of(resolves))
+
+    def noted(state: Working, root: str) -> dict[str, Any]:
+        open_notes = [each for each in state.notes if each != settled]
+        return {"notes": (*open_notes, root)[-MOST_NOTES:]}
+
+    return _logged(engine, who, id, draft, noted)
 
 
 def _logged(
@@ -346,10 +398,12 @@ def complete(engine: Engine, who: Principal, id: str, learning: str | None = Non
         kept = _texts(connection, who, state.kept)
         unverified = _texts(connection, who, state.unverified)
     result: dict[str, Any] = {"category": "tool_result", "importance": "high", "origin": origin}
-    drafts = []
+    drafts: list[Draft] = []
     for each in kept.values():
         labels: dict[str, Any] = {"source": each.source, "sensitivity": each.sensitivity}
         drafts.append(Draft(each.content, **result, **labels, tags=(each.origin or "tool",)))
+    important = len(drafts)
+    drafts += _values(engine, who, state)
     if learning is not None:
         lesson, source = text("learning", learning), Source.TASK_LEARNING
         drafts.append(Draft(lesson, category="task_learning", source=source, origin=origin))
@@ -361,11 +415,43 @@ def complete(engine: Engine, who: Principal, id: str, learning: str | None = Non
             left.append((each.origin or "tool", ", ".join((outcome.kind, *outcome.reasons))))
     return TaskReport(
         scope=user.path,
-        promoted=tuple(outcome for outcome in outcomes[: len(kept)] if outcome.done),
+        promoted=tuple(outcome for outcome in outcomes[:important] if outcome.done),
         left=tuple(left),
+        kept=tuple(outcomes[important : len(outcomes) - (learning is not None)]),
         learned=outcomes[-1] if learning is not None else None,
         removed=_end(engine, who, id, COMPLETE),
     )
+
+
+def _values(engine: Engine, who: Principal, state: Working) -> list[Draft]:
+    """Return the facts that results of tools become, as their names say."""
+    drafts = []
+    with engine.db.read(who.owner) as connection:
+        results = _texts(connection, who, [root for root, _ in state.values])
+    for root, name in state.values:
+        record = results.get(root)  # None if it was forgotten
+        value = None if record is None else json.loads(record.content).get(name)
+        if record is not None and value is not None:
+            said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            drafts.append(
+                Draft(
+                    said,
+                    key=name,
+                    category="tool_result",
+                    source=Source.TOOL_VERIFIED,
+                    sensitivity=record.sensitivity,
+                    origin=record.origin,
+                )
+            )
+    return drafts
+
+
+def _let_collect(engine: Engine, who: Principal) -> None:
+    """Let what has ended be collected, if the day of the last collection is over."""
+    with engine.db.read(who.owner) as connection:
+        due = connection.one(statements.DUE_AT, {"owner": who.owner, "job": GC})
+    if due is not None and due[0] <= engine.clock.now_ms():
+        engine.worker.ask(GC, who.owner, "")
 
 
 def abandon(engine: Engine, who: Principal, id: str) -> int:
@@ -375,6 +461,7 @@ def abandon(engine: Engine, who: Principal, id: str) -> int:
 
 def _end(engine: Engine, who: Principal, id: str, status: str) -> int:
     engine.journal.flush()
+    _let_collect(engine, who)
     with owner_write(engine, who.owner, who.name) as (tx, _):
         empty = Working(goal="(ended)", purpose=who.apart).model_dump()
         others = {apart for _, apart in _opened(tx.connection, who)} - {who.apart}

@@ -30,7 +30,10 @@ class Working(BaseModel):
         notes: Root ids of the notes in the scratchpad, oldest first.
         shown: Ids that the prompt or a look-up has shown in this turn.
         turns: How many turns have ended.
+        phase: ``started``, ``executing`` (the prompt was given), ``tool_call`` (a tool was looked
+            up) or ``turn_ended``.
         kept: Root ids of observations that outlive the task.
+        values: Names in results of tools whose values become facts, each with the result's root id.
         unverified: Root ids of important ones that do not, as nobody vouches for the tool.
         purpose: What it is worked on for, and by which private agent; a task of another purpose is
             another task.
@@ -45,7 +48,9 @@ class Working(BaseModel):
     notes: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     turns: int = 0
+    phase: str = "started"
     kept: tuple[str, ...] = ()
+    values: tuple[tuple[str, str], ...] = ()
     unverified: tuple[str, ...] = ()
     purpose: str = ""
 

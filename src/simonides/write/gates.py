@@ -29,7 +29,7 @@ from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.errors import QuotaExceeded
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
 from simonides.core.policy import SEVERAL, Eviction
-from simonides.core.record import Importance, Kind, Status, Trust, id_text
+from simonides.core.record import Importance, Kind, Source, Status, Trust, id_text
 from simonides.hygiene.contradiction import names_in
 from simonides.recall.index import KINDS, Floats, Ints, OwnerIndex
 from simonides.storage import statements
@@ -302,7 +302,9 @@ def _conflict(write: OwnerWrite, commit: Commit, old: MemoryRow, why: str = "") 
     candidate, tx = commit.candidate, write.tx
     is_late = said_at(tx, candidate) < old["said_at"]
     trusted, gap = _compared(write, candidate, old)
-    wins = candidate.source.is_correction or _is_meant(commit, old, "replaces")
+    in_talk = candidate.source is Source.IN_SESSION_CORRECTION  # of what was said until then
+    wins = candidate.source.is_correction and not (in_talk and is_late)
+    wins |= _is_meant(commit, old, "replaces")
     wins |= candidate.label.trust is Trust.USER and not is_late
     # Of two values the later said holds, whichever is stored first, unless it is less supported;
     # the user is obeyed however sure a model is of having understood.

@@ -19,7 +19,8 @@ reason                              decision  when
 ``hidden_characters``               blocked   a text of an agent or from outside hides characters
 ``tool_call_syntax``                blocked   such a text imitates a tool call
 ``prompt_pattern``                  blocked   such a text is worded as a command to a model
-``instruction``                     held      such a text, but for a turn, reads like a command
+``instruction``                     held      such a text, but for a turn, reads like a command, or
+                                              one from outside gives an order
 ``below_confidence_floor``          dropped   an inference that is too uncertain
 ==================================  ========  =============================================
 
@@ -34,6 +35,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from simonides.capture.commands import gives_order
 from simonides.core.clock import DAY_MS
 from simonides.core.policy import Action, Hygiene, ProposalLimits
 from simonides.core.record import SUMMARY, TURN, Kind, Record, Sensitivity, Trust
@@ -122,7 +124,8 @@ def judge(
     if (command := _command(candidate, texts)) is not None:
         return (Hold if command == INSTRUCTION else Drop)(candidate, (command,))
     inferred = candidate.label.trust is Trust.AGENT and not candidate.is_turn
-    if inferred and candidate.confidence < policy.gates.confidence_floor:
+    is_stated = candidate.draft.confidence is not None  # each source has a default of its own
+    if inferred and is_stated and candidate.confidence < policy.gates.confidence_floor:
         return Drop(candidate, ("below_confidence_floor",), blocked=False)
     return Commit(candidate, reasons)
 
@@ -224,6 +227,8 @@ def _command(candidate: Candidate, texts: _Texts) -> str | None:
     content = (candidate.content,) if texts.has_content else ()
     text = "\n".join((*content, *texts.statements))
     injection = find_injection(text) if text else None
+    if injection is None and candidate.label.trust is Trust.EXTERNAL and gives_order(text):
+        injection = INSTRUCTION
     # A turn is a record of what was said; many harmless answers of a model resemble instructions.
     return None if injection == INSTRUCTION and candidate.is_turn else injection
 

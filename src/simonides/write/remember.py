@@ -16,8 +16,10 @@ from simonides.core.outcome import Outcome, OutcomeKind, Outcomes
 from simonides.core.record import Draft, Source, Trust
 from simonides.core.scope import Principal
 from simonides.models.embedder import EmbedderFailed, embed
+from simonides.recall.view import View
 from simonides.storage import statements
-from simonides.storage.rows import id_bytes, record_of
+from simonides.storage.database import Connection
+from simonides.storage.rows import by_id, id_bytes, record_of
 from simonides.storage.transaction import blake
 from simonides.write import pending
 from simonides.write.candidate import Candidate, candidate_of, draft_fields
@@ -36,6 +38,9 @@ embedded afterwards."""
 TURN_S = 0.008
 """Seconds after which such a transaction ends before its slice does: others wait for it. Chosen, so
 that another user's write waits at most 50 ms."""
+
+MOST = 8
+"""Memories whose words are compared before a vector is made. Set by judgement."""
 
 _log = logging.getLogger("simonides.write")
 
@@ -137,7 +142,7 @@ def _write(
     is_bulk: bool,
 ) -> list[Outcome]:
     """Store candidates of one owner; after ``turn_s`` seconds, go on in another transaction."""
-    waiting = embedded(engine, judged, turns_later=turns_later)
+    waiting = _embedded_news(engine, owner, judged, turns_later=turns_later)
     outcomes: list[Outcome] = []
     while len(outcomes) < len(waiting):
         with owner_write(engine, owner, who.name) as write:
@@ -147,6 +152,38 @@ def _write(
                 if turn_s is not None and time.perf_counter() - begun > turn_s:
                     break
     return outcomes
+
+
+def _embedded_news(
+    engine: Engine, owner: str, judged: Sequence[Judgement], *, turns_later: bool
+) -> list[Judgement]:
+    """Return judgements with vectors, but for what repeats a memory in the same words.
+
+    Should that memory go before the write, the worker makes the vector.
+    """
+    if engine.embedder is None:
+        return list(judged)
+    with engine.db.read(owner) as connection:
+        known = [_is_known(engine, connection, owner, each) for each in judged]
+    news = [each for each, is_known in zip(judged, known, strict=True) if not is_known]
+    ready = iter(embedded(engine, news, turns_later=turns_later))
+    return [each if is_known else next(ready) for each, is_known in zip(judged, known, strict=True)]
+
+
+def _is_known(engine: Engine, connection: Connection, owner: str, judged: Judgement) -> bool:
+    """Whether a memory under the same key, or of the same words, says the same."""
+    candidate = judged.candidate
+    if not isinstance(judged, Commit) or candidate.is_turn:
+        return False
+
+    def ids(view: View) -> list[bytes]:
+        keyed = [each for part in view.parts for each in part.by_key.get(candidate.key or "", ())]
+        mark = candidate.analysed.fingerprint
+        alike = [each for part in view.parts for each in part.by_fingerprint.get(mark, ())]
+        return alike + keyed
+
+    rows = by_id(connection, owner, engine.indexes.reading(connection, [owner], ids)[-MOST:])
+    return any(row["hash"] == candidate.hash and row["known_to"] is None for row in rows)
 
 
 J = TypeVar("J", bound=Judgement)
