@@ -212,7 +212,7 @@ class _Run:
         shown = {"sensitivity": {"$in": list(self.policy.digest.sensitivities)}}
         options: dict[str, Any] = {
             "limit": intent.top_k, "scopes": paths, "filter": shown, "preference_bias": biased,
-            "min_relevance": self.policy.digest.possible,
+            "min_relevance": self.policy.digest.relevant,
         }  # fmt: skip
         recalled = recall(self.engine, self.who, intent.query, **options) if paths else ()
         hits = {hit.key or hit.id: hit for hit in recalled}

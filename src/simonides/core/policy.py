@@ -463,7 +463,8 @@ class Hygiene(Section):
             numbers are blocked unless it is ``allow``.
         injection: For commands to a model in texts of agents and from outside.
         second_look: Whether the language model, if there is one, looks again at a text that is held
-            because it reads like an instruction; a harmless one is stored then.
+            because it reads like an instruction; a harmless one is stored then. Once a day it also
+            looks for memories that deny another one, and for sensitive ones.
     """
 
     secrets: Literal[Action.BLOCK, Action.ALLOW] = Action.BLOCK

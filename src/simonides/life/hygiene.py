@@ -25,14 +25,15 @@ from simonides.govern.alerts import STALE_P50, STALE_P95
 from simonides.life.ageing import SLICE, STALE_FROM, VERY_STALE_OVER, Aged, aged, quantile
 from simonides.life.consolidate import unfounded
 from simonides.life.gc import QUIET_MS, quiet_ms
-from simonides.life.repeats import Act, contradicting, repeated
+from simonides.life.repeats import Act, contradicting, flagging, repeated
 from simonides.life.results import HygieneReport
+from simonides.life.second_look import second_look
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow
 from simonides.write import pending
 from simonides.write.judge import findings_in
 from simonides.write.owner_write import OwnerWrite, owner_write
-from simonides.write.versions import changed_version, enter, index_row
+from simonides.write.versions import index_row
 
 MOST_ASKED = 100
 """Maximum number of questions about old memories that wait at once. Set by judgement."""
@@ -63,7 +64,8 @@ def look_through(engine: Engine, who: Principal, *, dry_run: bool = False) -> Hy
     since, screened = _last_look(engine, owner, rules)
     ages: list[float] = []
     grown_old = partial(_grown_old, ages=ages)
-    for find in (_exposed, repeated, contradicting, unfounded, grown_old, _ending_turns):
+    finders = (_exposed, repeated, contradicting, second_look, unfounded, grown_old, _ending_turns)
+    for find in finders:
         acts = () if find is _exposed and screened else find(engine, owner, policy, since)
         counts += _done(engine, who, acts, dry_run=dry_run)
     if not dry_run:
@@ -123,17 +125,7 @@ def _exposed(engine: Engine, owner: str, policy: Policy, since: int) -> Iterator
         record = each.record
         reasons = findings_in(record, policy.hygiene)
         if reasons and record.sensitivity is not Sensitivity.SENSITIVE:
-            yield Act(("sensitivity_flagged",), each.id, _flagging(",".join(reasons)))
-
-
-def _flagging(reason: str) -> Callable[[OwnerWrite, MemoryRow], object]:
-    def flag(write: OwnerWrite, row: MemoryRow) -> object:
-        changed = changed_version(write.tx, row, sensitivity=Sensitivity.SENSITIVE.value)
-        write.tx.end(row, "superseded", EventType.SUPERSEDED, reason, by=changed["id"])
-        _log.warning("a memory is sensitive by today's rules: %s", reason)
-        return enter(write, changed, EventType.FLAGGED, reason)
-
-    return flag
+            yield Act(("sensitivity_flagged",), each.id, flagging(",".join(reasons)))
 
 
 # -- what has grown old ----------------------------------------------------------------------------

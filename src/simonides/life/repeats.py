@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.outcome import EventType
 from simonides.core.policy import Policy
-from simonides.core.record import Status, Trust, id_text
+from simonides.core.record import Sensitivity, Status, Trust, id_text
 from simonides.recall.view import View
 from simonides.storage import statements
 from simonides.storage.database import Connection
@@ -21,10 +22,12 @@ from simonides.write import pending
 from simonides.write.compare import cannot_both_hold, said_in, say_the_same
 from simonides.write.gates import LEAST_ALIKE, MOST_COMPARED, MOST_CONTRADICTED
 from simonides.write.owner_write import OwnerWrite
-from simonides.write.versions import is_beside
+from simonides.write.versions import changed_version, enter, is_beside
 
 SLICE = 64
 """Memories that are read at once."""
+
+_log = logging.getLogger("simonides.life")
 
 
 class Act(NamedTuple):
@@ -114,7 +117,7 @@ def contradicting(engine: Engine, owner: str, policy: Policy, since: int) -> Ite
                     others += _against(engine, owner, policy, row, connection)
                 for other in others:
                     pair = frozenset((row["id"], other["id"]))
-                    if pair not in seen and not _is_decided(row, other):
+                    if pair not in seen and not is_decided(row, other):
                         seen.add(pair)
                         yield _settled(engine, policy, row, other)
         if len(rows) < SLICE:
@@ -157,7 +160,7 @@ def _against(
     return [each for each in others if cannot_both_hold(mine, said_in(each, policy))]
 
 
-def _is_decided(one: MemoryRow, other: MemoryRow) -> bool:
+def is_decided(one: MemoryRow, other: MemoryRow) -> bool:
     """Whether a person is asked about a pair, or has let both stand."""
     waits = Status.REVIEW in (one["status"], other["status"])
     looked = [row["verified_at"] for row in (one, other)]
@@ -178,7 +181,7 @@ def _settled(engine: Engine, policy: Policy, one: MemoryRow, other: MemoryRow) -
     gap = sure[surer["id"]] - sure[weaker["id"]]
     if gap >= policy.gates.clear_gap and Trust(surer["trust"]).rank >= least:
         return Act(("contradictions_found",), weaker["id"], _losing(surer["id"]))
-    return Act(("contradictions_found",), later["id"], _asking(earlier["id"]))
+    return Act(("contradictions_found",), later["id"], asking(earlier["id"]))
 
 
 def _losing(by: bytes) -> Callable[[OwnerWrite, MemoryRow], object]:
@@ -188,7 +191,9 @@ def _losing(by: bytes) -> Callable[[OwnerWrite, MemoryRow], object]:
     return lose
 
 
-def _asking(earlier: bytes) -> Callable[[OwnerWrite, MemoryRow], object]:
+def asking(earlier: bytes) -> Callable[[OwnerWrite, MemoryRow], object]:
+    """Return what asks a person which of two memories holds."""
+
     def ask(write: OwnerWrite, row: MemoryRow) -> object:
         tx, old = write.tx, write.tx.memory(earlier)
         if old is None or old["known_to"] is not None:
@@ -199,3 +204,15 @@ def _asking(earlier: bytes) -> Callable[[OwnerWrite, MemoryRow], object]:
         return pending.put(tx, "contradiction", roots, days=tx.policy.gates.review_days)
 
     return ask
+
+
+def flagging(reason: str) -> Callable[[OwnerWrite, MemoryRow], object]:
+    """Return what keeps a memory out of prompts, as it is sensitive."""
+
+    def flag(write: OwnerWrite, row: MemoryRow) -> object:
+        changed = changed_version(write.tx, row, sensitivity=Sensitivity.SENSITIVE.value)
+        write.tx.end(row, "superseded", EventType.SUPERSEDED, reason, by=changed["id"])
+        _log.warning("a memory is sensitive by today's rules: %s", reason)
+        return enter(write, changed, EventType.FLAGGED, reason)
+
+    return flag
