@@ -279,7 +279,8 @@ class Store:
         engine = self._engine
         try:
             engine.worker.close()
-            if engine.settings.end_on_close:
+            # A signal handler may close the store within an import: it needs none where nothing began.
+            if engine.settings.end_on_close and engine.worker.begun:
                 from simonides.sessions.end import end_begun
 
                 end_begun(engine)
