@@ -279,7 +279,7 @@ class Store:
         engine = self._engine
         try:
             engine.worker.close()
-            # A signal handler may close the store within an import: it needs none where nothing began.
+            # A signal handler may come within an import, so none is made where nothing began.
             if engine.settings.end_on_close and engine.worker.begun:
                 from simonides.sessions.end import end_begun
 
