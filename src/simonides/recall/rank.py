@@ -143,12 +143,7 @@ class Ranking:
         self._matches = match(view, query.terms)
         self._connection = connection
         with one_thread():
-            asked = (query.terms, query.vector, query.question)
-            self._evidence = gather(view, *asked, self._matches)
-            if not rules.keyword:
-                self._evidence["words"] = np.zeros_like(self._evidence["words"])
-            if query.heads is not None and query.question.form is not Form.MESSAGE:
-                self._evidence["wish"] = wish(view, query.vector, query.heads)
+            self._evidence = self._gathered()
             self._interact()
         raw = self._sum
         if settings.fusion != "conversational":
@@ -240,6 +235,17 @@ class Ranking:
         """Return scores: the relevance of the best row, and the others as far behind it."""
         sure = logistic(self._odds - (self._top - self._raw[rows]))
         return np.minimum(sure * self._factor[rows] + self._bonus[rows], 1.0)
+
+    def _gathered(self) -> dict[str, Floats]:
+        """Return the evidence on all rows that costs little."""
+        query = self.query
+        asked = (query.terms, query.vector, query.question)
+        evidence = gather(self.view, *asked, self._matches)
+        if not self._rules.keyword:
+            evidence["words"] = np.zeros_like(evidence["words"])
+        if query.heads is not None and query.question.form is not Form.MESSAGE:
+            evidence["wish"] = wish(self.view, query.vector, query.heads)
+        return evidence
 
     # -- the two stages ----------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from simonides.core.record import (
     DRAFT_FIELDS,
     FIELDS,
     TURN,
+    Audience,
     Draft,
     Importance,
     Kind,
@@ -171,10 +172,7 @@ def candidate_of(
     metadata = _checked(draft, policy)
     reach = readable(engine, who) if draft.parents else []
     parents = tuple(find(engine, who, id, reach) for id in draft.parents)
-    audience = draft.audience
-    if audience is None and who.is_private and who.agent is not None:
-        audience = (who.agent,)
-    own = Label(read.source.trust, Sensitivity(draft.sensitivity), audience)
+    own = Label(read.source.trust, Sensitivity(draft.sensitivity), _audience(draft, who))
     label = join([own, *(parent.label for parent in parents)]) if parents else own
     purpose = draft.purpose if draft.purpose is not None else who.purpose
     at = draft.valid_from or draft.at
@@ -341,6 +339,12 @@ def analysed_as(
     """Analyse a memory with these fields."""
     names = [*([key.replace("_", " ")] if key else []), *tags]
     return analysed(content, speaker=speaker, names=names, is_turn=category == TURN)
+
+
+def _audience(draft: Draft, who: Principal) -> Audience:
+    """Return the agents that may see a draft; what a private agent writes is for it alone."""
+    is_own = draft.audience is None and who.is_private and who.agent is not None
+    return (str(who.agent),) if is_own else draft.audience
 
 
 def _check_size(field: str, text: str, most: int) -> None:
