@@ -399,3 +399,13 @@ def test_of_two_calls_at_once_the_later_goes_on(store, ana, handbook, monkeypatc
     assert ("leave.md", "is read by another call") in report.skipped
     hits = ana.recall("day off", layer="documents", limit=1_000)
     assert sorted(h.record.position for h in hits if "Day" in h.content) == list(range(90))
+
+
+def test_memories_and_documents_are_searched_together(store, ana, handbook):
+    store.add_source(handbook, org="acme")
+    ana.remember("The user takes the vacation in May")
+    both = ana.recall("vacation", layer="all", limit=10)
+    assert {hit.record.category == "document" for hit in both} == {True, False}
+    told = ana.tools("search").call("search_memory", {"query": "vacation", "layer": "all"}).text
+    assert "in May" in told
+    assert "30 days" in told or "vacation" in told.split("in May", 1)[1]

@@ -157,7 +157,7 @@ class Memory(Bound):
         valid_at: datetime | str | None = None,
         scopes: Sequence[str] | None = None,
         preference_bias: bool = False,
-        layer: Literal["memory", "session", "documents", "l1", "l2", "l3"] = "memory",
+        layer: Literal["memory", "session", "documents", "all", "l1", "l2", "l3"] = "memory",
     ) -> Recall:
         """Return the memories that serve a query, best first, each with its reasons.
 
@@ -176,7 +176,8 @@ class Memory(Bound):
             scopes: Only these, as names or paths; None means the own scope and all above.
             preference_bias: Give preference keys the policy's bonus.
             layer: ``session`` searches the running conversation only, ``documents`` the
-                organisation's documents only. They are also called l1, l2 (memory) and l3.
+                organisation's documents only, ``all`` memories and documents. The first three are
+                also called l1, l2 (memory) and l3.
 
         Raises:
             InvalidInput: If an argument is out of range or unknown.

@@ -166,17 +166,22 @@ class Tools(Bound):
                 return _reply_of(self._call(remember_one, draft))
 
     def _found(self, query: str, limit: int, layer: str) -> ToolReply:
-        if layer == "documents":
-            rules = self._engine.policies.for_org(self._who.home.org, self._who.agent).digest
-            least = rules.possible
-            hits = self._call(recall, query, limit=limit, layer=layer, min_relevance=least)
-            lines = [_passage_line(hit.record) for hit in hits]
-            text = "\n".join([PASSAGES, *lines]) if lines else "No document says anything of this."
-            return ToolReply(text=text)
-        own = {"session": self._who.conversation} if layer == "session" else None
-        kept = self._receipts
-        found = self._call(digest, query, filter=own, max_items=limit, has_core=False, receipt=kept)
-        return ToolReply(text=found.text if found else "Nothing is remembered about this.")
+        """Return what a layer holds of a query, as text: passages, or a digest, or both."""
+        texts = [self._passages(query, limit)] if layer in ("documents", "all") else []
+        if layer != "documents":
+            own = {"session": self._who.conversation} if layer == "session" else None
+            options: dict[str, Any] = {"has_core": False, "receipt": self._receipts}
+            found = self._call(digest, query, filter=own, max_items=limit, **options)
+            texts.insert(0, found.text if found else "Nothing is remembered about this.")
+        return ToolReply(text="\n".join(texts))
+
+    def _passages(self, query: str, limit: int) -> str:
+        least = self._engine.policies.for_org(self._who.home.org, self._who.agent).digest.possible
+        options: dict[str, Any] = {"layer": "documents", "min_relevance": least}
+        lines = [
+            _passage_line(hit.record) for hit in self._call(recall, query, limit=limit, **options)
+        ]
+        return "\n".join([PASSAGES, *lines]) if lines else "No document says anything of this."
 
 
 def _passage_line(record: Record) -> str:

@@ -39,9 +39,10 @@ LAYERS = {
     **dict.fromkeys(("memory", "l2"), "memory"),
     **dict.fromkeys(("session", "l1"), "session"),
     **dict.fromkeys(("documents", "l3"), "documents"),
+    "all": "all",
 }
 """What may be searched, by its names: everything that is remembered, what the running conversation
-holds, or the organisation's documents."""
+holds, the organisation's documents, or memories and documents together."""
 
 MAX_LIMIT = 1_000
 """Maximum number of hits of one recall."""
@@ -132,9 +133,10 @@ def ask_of(
     return Ask(
         query=query,
         limit=between("limit", limit, 1, MAX_LIMIT),
-        reach=readable_documents(who, scopes)
-        if layer == "documents"
-        else readable(engine, who, scopes),
+        reach=[
+            *(readable(engine, who, scopes) if layer != "documents" else ()),
+            *(readable_documents(who, scopes) if layer in ("documents", "all") else ()),
+        ],
         predicate=predicate_of(filter, org=who.home.org or "default"),
         kinds=frozenset(enum_member(Kind, "kinds", kind) for kind in kinds or ()),
         floor=share("min_relevance", min_relevance) or 0.0,
