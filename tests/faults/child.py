@@ -13,19 +13,19 @@ import threading
 import time
 from datetime import UTC, datetime, timedelta
 
-from harness import AUDIT_KEY, converse, crowd, expire
+from harness import AUDIT_KEY, converse, crowd, expire, grow_old
 
 import simonides
-from simonides.testing import ManualClock
+from simonides.testing import ManualClock, SmallEmbedder
 
 WORK, TARGET, KEY, SEED, COUNT = *sys.argv[1:4], int(sys.argv[4]), int(sys.argv[5])
 USER = f"user{SEED}"
 """Each seed has its own user, in works that hold a conversation."""
 
 
-def opened(clock=None, **settings):
+def opened(clock=None, embedder="none", **settings):
     return simonides.open(
-        TARGET, key=KEY or None, audit_key=AUDIT_KEY, embedder="none", clock=clock,
+        TARGET, key=KEY or None, audit_key=AUDIT_KEY, embedder=embedder, clock=clock,
         settings=simonides.Settings(**settings),
     )  # fmt: skip
 
@@ -102,6 +102,21 @@ def collect_until_killed(store):
     until_killed(die_in_collection)
 
 
+def look_until_killed(store):
+    """Look through memories in processes that are killed meanwhile; say how each died."""
+    until_killed(lambda n: die_in_care(n, "hygiene", places=8))
+
+
+def tend_until_killed(store):
+    """Collect what has grown old in processes that are killed meanwhile; say how each died."""
+    until_killed(lambda n: die_in_care(n, "gc", places=12))
+
+
+def draw_until_killed(store):
+    """Draw memories together in processes that are killed meanwhile; say how each died."""
+    until_killed(lambda n: die_in_care(n, "consolidate", places=2))
+
+
 def until_killed(die):
     for n in range(COUNT):
         pid = os.fork()
@@ -138,12 +153,20 @@ def die_in_collection(n):
     die_while(memory, memory.maintenance.gc, n, places=6)
 
 
+def die_in_care(n, verb, places):
+    """Die while memories that have grown old are cared for; each commit has two places."""
+    clock = ManualClock()
+    memory = opened(clock, SmallEmbedder()).memory(user=f"user{n}")
+    grow_old(memory, clock)
+    die_while(memory, getattr(memory.maintenance, verb), n, places, most_s=0.15)
+
+
 def later():
     """Open the store an hour from now: what is quiet is due. It has no thread."""
     return opened(clock=ManualClock(datetime.now(UTC) + timedelta(hours=1)))
 
 
-def die_while(store, work, n, places):
+def die_while(store, work, n, places, most_s=0.04):
     """Die after a random time, or before a commit or after it."""
     write, left = store._engine.db.write, [n // 2 * 5 % places]
 
@@ -163,7 +186,7 @@ def die_while(store, work, n, places):
         count_down()
 
     if n % 2:
-        threading.Timer(random.Random(n).uniform(0, 0.04), die).start()
+        threading.Timer(random.Random(n).uniform(0, most_s), die).start()
     else:
         store._engine.db.write = counted
     work()
@@ -316,7 +339,8 @@ def by_thread(store):
 if __name__ == "__main__":
     works = (
         overwrite, write, write_until_sigterm, by_signal, by_thread, end_until_killed,
-        work_until_killed, collect_until_killed, work_when_told, end_by_threads, talk, fork,
+        work_until_killed, collect_until_killed, look_until_killed, tend_until_killed,
+        draw_until_killed, work_when_told, end_by_threads, talk, fork,
     )  # fmt: skip
     chosen = {work.__name__: work for work in works}[WORK]
     with opened(busy_timeout_s=20) as opened_store:

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from unittest.mock import patch
 
 import simonides
 
@@ -17,6 +18,8 @@ CHILD = Path(__file__).parent / "child.py"
 KEY, AUDIT_KEY = "correct horse battery staple", "kept elsewhere"
 SOURCES = Path(simonides.__file__).parents[1]
 PATIENCE_S = 60
+FEW, MANY = 6, 66
+"""Memories of a kind, in one slice and in two."""
 
 
 def child(work, place, seed=0, count=0):
@@ -65,6 +68,30 @@ def expire(store, user):
     memory.remember_many([simonides.Draft(f"Ticket {n} is open", ttl_days=1) for n in range(70)])
     memory.remember("Tea", key="drink")
     memory.remember("Coffee", key="drink")
+
+
+def grow_old(memory, clock):
+    """Remember what a collection, a look and a consolidation find after 125 days, in slices."""
+    guess = {"source": "agent_inferred", "confidence": 0.5, "category": "entity_fact"}
+    for text, count, fields in (
+        ("Open is ticket", MANY, {"ttl_days": 1}),
+        ("A tool found host", FEW, {"source": "tool_verified"}),
+        ("She may like band", FEW, guess),
+        ("I prefer seat", MANY, {"category": "preference"}),
+    ):
+        key = text.split()[-1]  # it spares the comparison of all with all
+        drafts = [simonides.Draft(f"{text} {n}", key=f"{key}{n}", **fields) for n in range(count)]
+        memory.remember_many(drafts)
+    memory.remember("Tea", key="drink", category="entity_fact")
+    memory.remember("Coffee", key="drink", category="entity_fact")
+    moved = "I moved to Berlin in 2020 because of work"
+    with patch("simonides.write.gates.say_the_same", lambda *_: False):  # as another policy might
+        memory.remember(simonides.Draft(f"{moved} and love", category="entity_fact"))
+        memory.remember(simonides.Draft(f"{moved} and love", category="danger"))
+    for _ in range(5):
+        memory.add("I rode my bike to the old mill")
+        clock.advance(days=25)
+        memory.remember("The lamp is brass", key="lamp")
 
 
 def converse(store, user):

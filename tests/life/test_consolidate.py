@@ -147,3 +147,12 @@ def test_what_is_sensitive_refused_or_of_another_purpose_is_not_drawn_together(a
     assert len(ana.maintenance.consolidate(dry_run=True).insights) == 1
     ana.privacy.refuse(about="scooter")
     assert ana.maintenance.consolidate(dry_run=True).insights == ()
+
+
+def test_what_has_expired_is_not_drawn_together(ana, clock):
+    for colour in ("blue", "green", "brown"):
+        ana.remember(f"The user painted the garden fence {colour} today", ttl_days=10)
+        clock.advance(days=2)
+    assert len(ana.maintenance.consolidate(dry_run=True).insights) == 1
+    clock.advance(days=9)
+    assert ana.maintenance.consolidate().insights == ()

@@ -183,3 +183,13 @@ def test_what_changes_while_a_collection_runs_stays(store, ana, clock, monkeypat
     assert counts(ana.maintenance.gc(accept_clock=True)) == {}
     [record] = ana.list()
     assert record.status == "active"
+
+
+def test_a_dry_run_counts_each_memory_once(store, ana, clock):
+    ana.remember("The guest code is blue", key="code", ttl_days=120)
+    ana.correct("code", "The guest code is green")
+    ana.remember(Draft("She may like jazz", source=INFERRED, confidence=0.5))
+    clock.advance(days=130)
+    planned = ana.maintenance.gc(dry_run=True, accept_clock=True)
+    assert counts(planned) == {"hard_expired": 1, "soft_expired": 1}
+    assert counts(ana.maintenance.gc(accept_clock=True)) == counts(planned)

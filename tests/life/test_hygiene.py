@@ -243,3 +243,32 @@ def test_an_agent_and_another_user_see_no_foreign_questions(store, ana, ben, clo
     assert store.memory(user="ana", org="acme", purpose="work").pending.list() == []
     with pytest.raises(simonides.NotFound):
         ben.pending.approve("00000000")
+
+
+def test_a_turn_that_was_shown_early_in_its_year_gets_another_one_only(store, ana, clock):
+    ana.add("I like my desk by the window.")
+    quietly(ana, clock, 40)
+    assert ana.recall("desk by the window")
+    lengthened = asked = 0
+    for _ in range(35):
+        quietly(ana, clock, 20)
+        report = ana.maintenance.hygiene()
+        ana.maintenance.gc()  # it forgets how often memories were read
+        lengthened, asked = lengthened + report.lengthened, asked + report.asked
+    assert (lengthened, asked) == (1, 1)
+
+
+def test_what_has_expired_is_not_asked_about_before_it_is_collected(store, ana, clock):
+    ana.remember("The guest code is blue", ttl_days=2)
+    clock.advance(days=20)
+    assert counts(ana.maintenance.hygiene()) == {}
+    assert ana.pending.list() == []
+
+
+def test_what_has_expired_ends_nothing_that_is_in_force(store, ana, clock):
+    ana.remember("I moved to Berlin in 2020", pinned=True, ttl_days=2)
+    clock.advance(days=3)
+    ana.remember("I moved to Berlin in 2020")
+    assert counts(ana.maintenance.hygiene()) == {}
+    assert ana.maintenance.consolidate().merged == ()
+    assert texts(ana) == {"I moved to Berlin in 2020"}

@@ -539,3 +539,10 @@ def test_a_digest_takes_a_read_for_recall_and_one_for_the_rest(monday, ana, tran
     transactions.clear()
     tuesday.digest()
     assert transactions == ["read"]
+
+
+def test_a_conversation_whose_turns_have_expired_ends(monday, ana, clock):
+    monday.add(["We decided to fly to Lisbon on 12 May.", "Marta brings 14 badges."])
+    clock.advance(days=366)
+    assert monday.end().entries == 0
+    assert not ana.sessions()[0].is_open

@@ -51,17 +51,20 @@ class Aged(NamedTuple):
 
 def aged(engine: Engine, owner: str, policy: Policy, sql: str, **params: int) -> Iterator[Aged]:
     """Yield the memories of an owner that a statement selects, by id, as old as they are now."""
-    now, after = to_datetime(engine.clock.now_ms()), b""
+    now, after = engine.clock.now_ms(), b""
     with engine.db.read(owner) as connection:
         entries = list(pending.entries(connection, owner))
     asked = [each for each in entries if each.kind == "contradiction"]
     against = {root for each in asked for root in pending.sides(each)}
     while True:
         with engine.db.read(owner) as connection:
-            rows = memories(connection, sql, owner=owner, after=after, limit=SLICE, **params)
+            page = {"now": now, "after": after, "limit": SLICE, **params}
+            rows = memories(connection, sql, owner=owner, **page)
             records = with_reads(connection, [record_of(row) for row in rows])
         for record in records:
-            yield _aged(record, now, policy, is_contradicted=id_bytes(record.root) in against)
+            yield _aged(
+                record, to_datetime(now), policy, is_contradicted=id_bytes(record.root) in against
+            )
         if len(rows) < SLICE:
             return
         after = rows[-1]["id"]

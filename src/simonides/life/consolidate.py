@@ -42,7 +42,7 @@ from simonides.write.candidate import candidate_of
 from simonides.write.judge import judge
 from simonides.write.owner_write import OwnerWrite, owner_write
 from simonides.write.remember import decided_alone, embedded
-from simonides.write.versions import in_force
+from simonides.write.versions import has_expired, in_force
 
 LEAST_IMPORTANCE = 15.0
 """Sum of the importance of new memories from which a model reflects by itself: Park et al. 2023,
@@ -88,8 +88,8 @@ def consolidate(engine: Engine, who: Principal, *, dry_run: bool = False) -> Con
     policy = engine.policies.for_org(who.home.org, who.agent)
     acts = list(repeated(engine, owner, policy, 0))
     with engine.db.read(owner) as connection:
-        told = _telling(connection, who, {act.id for act in acts})
-        covered = set(_covered(connection, owner))
+        told = _telling(connection, who, to_ms(at), {act.id for act in acts})
+        covered = set(_covered(connection, owner, to_ms(at)))
     by_model, insights, reasons = _reflected(engine, who, told)
     fresh = tuple(each for each in insights if not _is_known(each, covered))
     found = Consolidation(
@@ -168,7 +168,7 @@ def reflect_if_due(engine: Engine, owner: str) -> None:
     last = next(iter(list_events(engine, who, type=EventType.CONSOLIDATED.value, limit=1)), None)
     since = 0 if last is None else to_ms(last.at)
     with engine.db.read(owner) as connection:
-        told = _telling(connection, who, set())
+        told = _telling(connection, who, engine.clock.now_ms(), set())
     new = (Importance(row["importance"]).weight for row in told if row["known_from"] > since)
     if sum(new) >= LEAST_IMPORTANCE:
         consolidate(engine, who)
@@ -177,11 +177,13 @@ def reflect_if_due(engine: Engine, owner: str) -> None:
 def unfounded(engine: Engine, owner: str, policy: Policy, since: int) -> Iterator[Act]:
     """Yield insights of which a part of the evidence is not in force any more."""
     del policy, since
+    now = engine.clock.now_ms()
     with engine.db.read(owner) as connection:
-        for row in _pages(connection, owner, statements.INSIGHTS):
+        for row in _pages(connection, owner, now, statements.INSIGHTS):
             parents = json.loads(row["parents"] or "[]")
             known = by_id(connection, owner, map(id_bytes, parents))
-            if len(known) < len(parents) or any(each["known_to"] is not None for each in known):
+            kept = [e for e in known if e["known_to"] is None and not has_expired(e, now)]
+            if len(kept) < len(parents):
                 yield Act(("unfounded",), row["id"], _fall)
 
 
@@ -192,24 +194,26 @@ def _fall(write: OwnerWrite, row: MemoryRow) -> object:
 # -- what is read ----------------------------------------------------------------------------------
 
 
-def _pages(connection: Connection, owner: str, sql: str) -> Iterator[MemoryRow]:
+def _pages(connection: Connection, owner: str, now: int, sql: str) -> Iterator[MemoryRow]:
     after = b""
-    while rows := memories(connection, sql, owner=owner, after=after, limit=PAGE):
+    while rows := memories(connection, sql, owner=owner, now=now, after=after, limit=PAGE):
         yield from rows
         after = rows[-1]["id"]
 
 
-def _telling(connection: Connection, who: Principal, left_out: Set[bytes]) -> list[MemoryRow]:
+def _telling(
+    connection: Connection, who: Principal, now: int, left_out: Set[bytes]
+) -> list[MemoryRow]:
     """Return the latest memories that may say something together, latest first."""
-    rows = _pages(connection, who.owner, statements.TELLING)
+    rows = _pages(connection, who.owner, now, statements.TELLING)
     open_to = (row for row in rows if row["task"] is None and row["audience"] is None)
     own = (row for row in open_to if row["purpose"] == who.purpose and row["id"] not in left_out)
     latest = nlargest(MOST_READ, own, key=lambda row: (row["said_at"], row["id"]))
     return unrefused(connection, who, latest)
 
 
-def _covered(connection: Connection, owner: str) -> Iterator[str]:
-    for row in _pages(connection, owner, statements.INSIGHTS):
+def _covered(connection: Connection, owner: str, now: int) -> Iterator[str]:
+    for row in _pages(connection, owner, now, statements.INSIGHTS):
         yield from json.loads(row["parents"] or "[]")
 
 

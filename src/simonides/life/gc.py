@@ -35,7 +35,8 @@ QUIET_MS = 30 * DAY_MS
 """Time without an event after which the clock may be wrong: a collection then waits for a day."""
 
 ECHO_MS, KEY_MS, READ_MS = 30 * DAY_MS, 90 * DAY_MS, 90 * DAY_MS
-"""How long echoes, idempotency keys and counts of reads are kept. Set by judgement."""
+"""How long echoes, idempotency keys and counts of reads are kept, but the last read of a memory.
+Set by judgement."""
 
 SLICE = 64
 """Rows of one transaction."""
@@ -86,9 +87,14 @@ def collect(
     policy, counts = engine.policies.for_org(who.home.org, who.agent), Counter[str]()
     stale = very_stale(engine, who.owner, policy)
     counts["evicted"] = len(stale) if dry_run else _take(engine, who, _gone_stale, stale)
+    counted = set(stale)
     for step in _steps(now):
         for ids in _slices(engine, who.owner, step, policy):
-            counts[step.name] += len(ids) if dry_run else _take(engine, who, step.does, ids)
+            if not dry_run:
+                counts[step.name] += _take(engine, who, step.does, ids)
+                continue
+            counts[step.name] += len(set(ids) - counted)  # each is taken by one step only
+            counted.update(ids)
     if not dry_run:
         _forget_old(engine, who.owner, now)
         engine.db.checkpoint()
@@ -122,7 +128,7 @@ def _steps(now: int) -> list[_Step]:
     unread = {"now": now, "since": now - UNREAD_MS}
     faded = {"now": now, "before": now - DOUBTFUL_MS, "least": DOUBTFUL_BELOW}
     faded["decay"] = DECAY_A_DAY / DAY_MS
-    old = {"before": now - SUPERSEDED_MS}
+    old = {"now": now, "before": now - SUPERSEDED_MS}
     return [
         _Step("hard_expired", statements.HARD_EXPIRED, {"now": now}, _expired),
         _Step("soft_expired", statements.SOFT_EXPIRED, unread, _evicted, spares=True),

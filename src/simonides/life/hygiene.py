@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
 from functools import partial
 from itertools import islice
 
@@ -19,7 +20,7 @@ from simonides.core.clock import DAY_MS, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.outcome import EventType
 from simonides.core.policy import Policy
-from simonides.core.record import Sensitivity, Status, id_text
+from simonides.core.record import Record, Sensitivity, Status, id_text
 from simonides.core.scope import Principal
 from simonides.govern.alerts import STALE_P50, STALE_P95
 from simonides.life.ageing import SLICE, STALE_FROM, VERY_STALE_OVER, Aged, aged, quantile
@@ -158,20 +159,28 @@ def _grown_old(
 def _ending_turns(engine: Engine, owner: str, policy: Policy, since: int) -> Iterator[Act]:
     """Yield turns of the user about the user that end within a month.
 
-    What was shown since it was said is kept for another year; a person is asked about the rest.
+    What was shown in its last year is kept for another one; a person is asked about the rest.
     """
     del since
-    room, now = _room(engine, owner), engine.clock.now_ms()
-    soon = {"now": now, "soon": now + MONTH_MS}
-    for each in aged(engine, owner, policy, statements.ENDING_TURNS, **soon):
+    room, soon = _room(engine, owner), engine.clock.now_ms() + MONTH_MS
+    for each in aged(engine, owner, policy, statements.ENDING_TURNS, soon=soon):
         if each.record.content.rstrip().endswith(("?", "？")):
             continue
-        if each.record.last_accessed_at is not None:
+        if _was_shown(each.record):
             yield Act(("lengthened",), each.id, _lengthening(YEAR_MS))
         elif next(room, None):
             yield Act(("asked",), each.id, _asking("ends", each))
         else:
             yield Act((), each.id, _lengthening(MONTH_MS))
+
+
+def _was_shown(turn: Record) -> bool:
+    """Whether a turn was shown in the year before it ends, or in the month before that year, when
+    it may have been lengthened.
+    """
+    shown, ends = turn.last_accessed_at, turn.hard_expires_at
+    year = timedelta(milliseconds=YEAR_MS + MONTH_MS)
+    return shown is not None and ends is not None and shown > ends - year
 
 
 def _room(engine: Engine, owner: str) -> Iterator[int]:

@@ -22,7 +22,7 @@ from simonides.write import pending
 from simonides.write.compare import cannot_both_hold, said_in, say_the_same
 from simonides.write.gates import LEAST_ALIKE, MOST_COMPARED, MOST_CONTRADICTED
 from simonides.write.owner_write import OwnerWrite
-from simonides.write.versions import changed_version, enter, is_beside
+from simonides.write.versions import changed_version, enter, has_expired, is_beside
 
 SLICE = 64
 """Memories that are read at once."""
@@ -47,11 +47,12 @@ class Act(NamedTuple):
 def repeated(engine: Engine, owner: str, policy: Policy, since: int) -> Iterator[Act]:
     """Yield memories that another one says, too; the better supported one stays."""
     del since  # an embedder or a policy that changed finds other repeats
+    now = engine.clock.now_ms()
     with engine.db.read(owner) as connection:
         groups = engine.indexes.reading(connection, [owner], _by_fingerprint)
     for ids in groups:
         with engine.db.read(owner) as connection:
-            rows = by_id(connection, owner, ids)
+            rows = [row for row in by_id(connection, owner, ids) if not has_expired(row, now)]
         gone = set[bytes]()
         for one, other in combinations(rows, 2):
             if not gone.isdisjoint((one["id"], other["id"])) or not is_beside(one, other):
@@ -106,10 +107,10 @@ def _ended(write: OwnerWrite, row: MemoryRow, by: bytes, type: EventType, reason
 def contradicting(engine: Engine, owner: str, policy: Policy, since: int) -> Iterator[Act]:
     """Yield pairs that cannot both be true, of which one came since the last look."""
     seen, slots = set[frozenset[bytes]](), dict[tuple[object, ...], MemoryRow]()
-    after = b""
+    now, after = engine.clock.now_ms(), b""
     while True:
         with engine.db.read(owner) as connection:
-            page = {"owner": owner, "after": after, "limit": SLICE}
+            page = {"owner": owner, "now": now, "after": after, "limit": SLICE}
             rows = memories(connection, statements.FACTS, **page)
             for row in rows:
                 others = [each for each in (_in_slot(slots, row, policy),) if each is not None]
@@ -156,7 +157,8 @@ def _against(
         return [part.ids[n] for n in best if shares[n] >= LEAST_ALIKE]
 
     ids = engine.indexes.reading(connection, [owner], alike)
-    others = [each for each in by_id(connection, owner, ids) if each["id"] != row["id"]]
+    now, rows = engine.clock.now_ms(), by_id(connection, owner, ids)
+    others = [each for each in rows if each["id"] != row["id"] and not has_expired(each, now)]
     return [each for each in others if cannot_both_hold(mine, said_in(each, policy))]
 
 

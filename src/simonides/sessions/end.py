@@ -37,6 +37,7 @@ from simonides.write.candidate import candidate_of
 from simonides.write.judge import judge, judge_approved
 from simonides.write.owner_write import OwnerWrite, owner_write
 from simonides.write.remember import decided_alone, embedded
+from simonides.write.versions import has_expired
 
 SUMMARY_DAYS = 30
 """Days for which recall finds a summary; later only a question about that time does."""
@@ -171,7 +172,8 @@ class SessionEnd:
         """Read the turns and what was learned from them; return whether they have changed."""
         before = [each["id"] for each in self._turns]
         with self._engine.db.read(self._who.owner) as connection:
-            self._turns = self._turns_now(connection)
+            turns, now = self._turns_now(connection), self._engine.clock.now_ms()
+            self._turns = [turn for turn in turns if not has_expired(turn, now)]
             self._learned = parts.learned_from(connection, self._who.owner, self._turns)
         return before != [each["id"] for each in self._turns]
 

@@ -250,7 +250,9 @@ SOFT_EXPIRED = _SQL["SOFT_EXPIRED"]
 OUT_OF_FORCE = _SQL["OUT_OF_FORCE"]
 DOUBTFUL = _SQL["DOUBTFUL"]
 
-_PAGE = "known_to IS NULL AND id > :after ORDER BY id LIMIT :limit"
+# What has expired and is not collected yet is neither asked about nor drawn on.
+_PAGE = """known_to IS NULL AND (hard_expires_at IS NULL OR hard_expires_at > :now)
+AND id > :after ORDER BY id LIMIT :limit"""
 IN_FORCE = f"{_ROWS} AND {_PAGE}"
 FACTS = f"{_ROWS} AND position IS NULL AND {_PAGE}"
 INSIGHTS = f"{_ROWS} AND category = 'insight' AND {_PAGE}"
@@ -262,10 +264,10 @@ SESSION_FACTS = f"{_ROWS} AND session = :session AND position IS NULL AND known_
 STALE = f"{_ROWS} AND status = 'stale' AND {_PAGE}"
 # Turns of a user about the user that end soon; 2 is the mark of the first person.
 ENDING_TURNS = f"""{_ROWS} AND position IS NOT NULL AND role = 'user' AND status = 'active'
-AND (marks & 2) <> 0 AND hard_expires_at > :now AND hard_expires_at <= :soon AND {_PAGE}"""
+AND (marks & 2) <> 0 AND hard_expires_at <= :soon AND {_PAGE}"""
 FORGET_OLD_ECHOES = "DELETE FROM echoes WHERE owner = :owner AND at < :echoes"
 FORGET_OLD_KEYS = "DELETE FROM idempotency WHERE owner = :owner AND at < :keys"
-FORGET_OLD_READS = "DELETE FROM reads WHERE owner = :owner AND day < :day"
+FORGET_OLD_READS = _SQL["FORGET_OLD_READS"]
 
 DERIVED = _SQL["DERIVED"]
 DERIVE = _SQL["DERIVE"]

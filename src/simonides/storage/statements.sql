@@ -259,9 +259,20 @@ WHERE m.owner = :owner AND m.id > :after AND m.known_to IS NULL AND m.soft_expir
 ORDER BY m.id LIMIT :limit
 
 -- name: OUT_OF_FORCE
-SELECT id FROM memories
-WHERE owner = :owner AND id > :after AND known_to <= :before
-ORDER BY id LIMIT :limit
+-- Old versions, but those that go with a memory that has expired.
+SELECT id FROM memories m
+WHERE m.owner = :owner AND m.id > :after AND m.known_to <= :before
+  AND NOT EXISTS (
+    SELECT 1 FROM memories n WHERE n.owner = :owner AND n.root = m.root
+    AND n.known_to IS NULL AND n.hard_expires_at <= :now)
+ORDER BY m.id LIMIT :limit
+
+-- name: FORGET_OLD_READS
+-- The last day on which a memory was read stays: a year later it decides whether the memory stays.
+DELETE FROM reads WHERE owner = :owner AND day < :day
+  AND EXISTS (
+    SELECT 1 FROM reads r
+    WHERE r.owner = :owner AND r.memory = reads.memory AND r.day > reads.day)
 
 -- name: DOUBTFUL
 -- Inferences that have lost so much confidence by now.

@@ -49,6 +49,7 @@ from simonides.write.judge import Commit, Drop, judge
 from simonides.write.owner_write import OwnerWrite
 from simonides.write.versions import (
     enter,
+    has_expired,
     in_force,
     in_slot,
     link_parents,
@@ -128,7 +129,7 @@ def _is_in_place(candidate: Candidate, row: MemoryRow) -> bool:
 
 def _has_expired(write: OwnerWrite, row: MemoryRow) -> bool:
     # The user does not see an expired memory, so it neither is repeated nor stands against another.
-    return row["hard_expires_at"] is not None and row["hard_expires_at"] <= write.tx.now
+    return has_expired(row, write.tx.now)
 
 
 def _under_key(write: OwnerWrite, commit: Commit) -> MemoryRow | None:

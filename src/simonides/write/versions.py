@@ -98,6 +98,11 @@ def in_force(tx: Transaction, id: bytes) -> MemoryRow | None:
     return None if row is None or row["known_to"] is not None else row
 
 
+def has_expired(row: MemoryRow, now: int) -> bool:
+    """Whether a memory is not shown any more at a moment, though it may not be collected yet."""
+    return row["hard_expires_at"] is not None and row["hard_expires_at"] <= now
+
+
 def standing(tx: Transaction, root: bytes) -> MemoryRow | None:
     """Return the version of a memory in force as this turn has left it, or None."""
     row = tx.latest(root)
