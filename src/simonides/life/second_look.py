@@ -88,10 +88,10 @@ def _question(rows: Sequence[MemoryRow], pairs: Sequence[tuple[int, int]]) -> st
 
 
 def _new(engine: Engine, owner: str, since: int) -> Iterator[MemoryRow]:
-    after = b""
+    now, after = engine.clock.now_ms(), b""
     while True:
         with engine.db.read(owner) as connection:
-            page = {"owner": owner, "after": after, "limit": PAGE}
+            page = {"owner": owner, "now": now, "after": after, "limit": PAGE}
             rows = memories(connection, statements.FACTS, **page)
         for row in rows:
             is_told = row["sensitivity"] != Sensitivity.SENSITIVE and row["status"] == Status.ACTIVE
