@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 
 from simonides.capture.proposals import supported_summary
 from simonides.change.revert import UNDONE, revert
-from simonides.core.clock import DAY_MS, to_datetime, to_ms
+from simonides.core.clock import DAY_MS, in_steps, to_datetime, to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound
 from simonides.core.outcome import Event, EventType, Outcome
@@ -177,12 +177,15 @@ def reflect_if_due(engine: Engine, owner: str) -> None:
 def unfounded(engine: Engine, owner: str, policy: Policy, since: int) -> Iterator[Act]:
     """Yield insights of which a part of the evidence is not in force any more."""
     del policy, since
+    fallen = []
     with engine.db.read(owner) as connection:
-        for row in _pages(connection, owner, statements.INSIGHTS):
+        for row in in_steps(_pages(connection, owner, statements.INSIGHTS)):
             parents = json.loads(row["parents"] or "[]")
             known = by_id(connection, owner, map(id_bytes, parents))
             if len(known) < len(parents) or any(each["known_to"] is not None for each in known):
-                yield Act(("unfounded",), row["id"], _fall)
+                fallen.append(row["id"])
+    for id in fallen:  # the read has ended: what is done with them is a write
+        yield Act(("unfounded",), id, _fall)
 
 
 def _fall(write: OwnerWrite, row: MemoryRow) -> object:

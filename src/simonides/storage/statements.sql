@@ -270,3 +270,9 @@ WHERE owner = :owner AND id > :after AND known_to IS NULL AND status = 'active'
   AND trust = 'agent' AND verified_at IS NULL AND created_at <= :before
   AND confidence - (:now - created_at) * :decay < :least
 ORDER BY id LIMIT :limit
+
+-- name: HAS_OLD
+SELECT 1 FROM echoes WHERE owner = :owner AND at < :echoes
+UNION ALL SELECT 1 FROM idempotency WHERE owner = :owner AND at < :keys
+UNION ALL SELECT 1 FROM reads WHERE owner = :owner AND day < :day
+LIMIT 1
