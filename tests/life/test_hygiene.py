@@ -272,3 +272,47 @@ def test_what_has_expired_ends_nothing_that_is_in_force(store, ana, clock):
     assert counts(ana.maintenance.hygiene()) == {}
     assert ana.maintenance.consolidate().merged == ()
     assert texts(ana) == {"I moved to Berlin in 2020"}
+
+
+def test_what_the_collection_marks_as_stale_stays_so_while_it_fades(ana, clock):
+    guess = {"source": "agent_inferred", "confidence": 0.5, "category": "entity_fact"}
+    ana.remember(Draft("She may like blue", key="colour", **guess))
+    quietly(ana, clock, 122)  # .5 has faded to .297
+    assert ana.maintenance.gc().stale_marked == 1
+    assert counts(ana.maintenance.hygiene()).get("restored") is None
+    assert ana.get("colour").status == "stale"
+
+
+def test_a_look_that_found_nothing_does_not_hide_what_comes_later(ana, clock, monkeypatch):
+    ana.remember(Draft("The staging server is in Oslo", source="tool_verified"))
+    assert counts(ana.maintenance.hygiene()) == {}
+    assert counts(ana.maintenance.hygiene()) == {}
+    clock.advance(minutes=1)
+    with monkeypatch.context() as patch:
+        patch.setattr("simonides.write.gates.cannot_both_hold", lambda *_: False)
+        ana.remember(Draft("The staging server is in Bergen", source="config_change"))
+    assert counts(ana.maintenance.hygiene()) == {"contradictions_found": 1}
+    [asked] = ana.pending.list()
+    assert asked.kind == "contradiction"
+
+
+def test_an_owner_without_work_costs_few_transactions(store, ana, clock, monkeypatch):
+    ana.remember("The desk is oak")
+    quietly(ana, clock, 3)
+    store.flush()
+    clock.advance(days=1)
+    store.flush()
+    db, begun = store._engine.db, []
+    for name in ("read", "write", "checkpoint"):
+        does = getattr(db, name)
+
+        def counted(*given, name=name, does=does, **named):
+            begun.append(name)
+            return does(*given, **named)
+
+        monkeypatch.setattr(db, name, counted)
+    clock.advance(days=1)
+    store.flush()
+    assert begun.count("checkpoint") == 0
+    assert begun.count("write") <= 4
+    assert begun.count("read") <= 9

@@ -94,6 +94,34 @@ def in_steps(items: Iterable[T]) -> Iterator[T]:
             begun = time.perf_counter()
 
 
+def staleness(
+    now: int,
+    made: int,
+    said: int | None,
+    ends: int | None,
+    read: int | None,
+    *,
+    is_contradicted: bool,
+) -> float:
+    """Return how stale a memory is, 0 to 1: .4 age + .3 lack of reads + .3 contradiction.
+
+    Its age counts from when it was last said or confirmed, against its lifetime, or else a year.
+    One read in 30 days is expected.
+
+    Args:
+        now: The moment; all times are in milliseconds.
+        made: When it was recorded.
+        said: When it was last said or confirmed; None for a timeless one, that has no age.
+        ends: When it expires, or None.
+        read: When it was last read, or None.
+        is_contradicted: Whether a contradiction of it waits.
+    """
+    span = 365 * DAY_MS if ends is None else ends - made
+    age = 0.0 if said is None else min(max((now - said) / span, 0.0), 1.0)
+    is_unread = read is None or now - read > 30 * DAY_MS
+    return round(0.4 * age + 0.3 * is_unread + 0.3 * is_contradicted, 2)
+
+
 def to_ms(moment: datetime) -> int:
     """Return milliseconds since 1970; a time without a zone counts as UTC."""
     return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // _MILLISECOND

@@ -25,6 +25,7 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
+from simonides.core.clock import staleness, to_ms
 from simonides.core.scope import Scope, checked_id, scope_of
 from simonides.core.validation import Days, Flag, Moment, Name, Share, Text, enum_member, invalid
 
@@ -507,11 +508,7 @@ class Record(Value, Fields):  # type: ignore[misc]  # frozen by its configuratio
         return max(self.confidence - DECAY_A_DAY * days, 0.0)
 
     def staleness_at(self, now: datetime, *, is_contradicted: bool | None = None) -> float:
-        """Return how stale it is, 0 to 1: .4 age + .3 lack of reads + .3 contradiction.
-
-        Its age counts from when it was last said or confirmed, against its lifetime, or else a
-        year; a timeless memory has none. One read in 30 days is expected, as `get` and `list` know
-        them.
+        """Return how stale it is, 0 to 1; see `staleness`. Reads are what `get` and `list` know.
 
         Args:
             now: The moment.
@@ -519,11 +516,10 @@ class Record(Value, Fields):  # type: ignore[misc]  # frozen by its configuratio
         """
         if is_contradicted is None:
             is_contradicted = self.status is Status.REVIEW
-        ends, seen = self.hard_expires_at, self.last_accessed_at
-        span = timedelta(days=365) if ends is None else ends - self.created_at
-        age = 0.0 if self.timeless else min(max((now - self.updated_at) / span, 0.0), 1.0)
-        is_unread = seen is None or now - seen > timedelta(days=30)
-        return round(0.4 * age + 0.3 * is_unread + 0.3 * is_contradicted, 2)
+        made, said = to_ms(self.created_at), None if self.timeless else to_ms(self.updated_at)
+        later = (self.hard_expires_at, self.last_accessed_at)
+        ends, read = (None if each is None else to_ms(each) for each in later)
+        return staleness(to_ms(now), made, said, ends, read, is_contradicted=is_contradicted)
 
     def as_of(self, now: datetime) -> "Record":
         """Return the stored record with the confidence that it has at a moment, to hundredths."""

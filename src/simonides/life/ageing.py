@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from simonides.core.clock import to_datetime
+from simonides.core.clock import DAY_MS, in_steps, staleness
 from simonides.core.engine import Engine
 from simonides.core.policy import Policy, Rank
-from simonides.core.record import Record, Source
-from simonides.recall.lookup import with_reads
+from simonides.core.record import DECAY_A_DAY, DOUBTFUL_BELOW, Source, Trust
 from simonides.storage import statements
-from simonides.storage.rows import id_bytes, memories, record_of
+from simonides.storage.database import Connection
 from simonides.write import pending
 
 STALE_FROM, VERY_STALE_OVER = 0.7, 0.9
 """Staleness from which a memory counts half, and over which it is evicted."""
 
-SLICE = 64
-"""Memories that are read at once."""
+YEAR_MS, MONTH_MS = 365 * DAY_MS, 30 * DAY_MS
+"""How much longer a turn is kept that was shown, and one that finds no room among the questions;
+the last month of a turn is when it is looked at."""
+
+PAGE = 256
+"""Memories whose age is read at once."""
 
 _STATED = frozenset({Source.USER_STATED, Source.USER_CORRECTION, Source.IN_SESSION_CORRECTION})
 
@@ -34,40 +36,42 @@ class Aged(NamedTuple):
     """A memory in force, and how old it is.
 
     Attributes:
-        record: The memory, with its reads.
+        id: Of its version.
+        content: Its text.
+        status: ``active``, ``stale`` or ``review``.
+        soft_expires_at: When it is due for review, in milliseconds, or None.
+        was_shown: Whether it was recalled in the year before it ends, or in the month before that,
+            when it may have been lengthened.
         staleness: 0 to 1.
         is_spared: See `is_spared`.
+        is_doubtful: Whether it is an inference that nobody confirmed, and has lost its confidence.
     """
 
-    record: Record
+    id: bytes
+    content: str
+    status: str
+    soft_expires_at: int | None
+    was_shown: bool
     staleness: float
     is_spared: bool
-
-    @property
-    def id(self) -> bytes:
-        """The id of its version."""
-        return id_bytes(self.record.id)
+    is_doubtful: bool
 
 
 def aged(engine: Engine, owner: str, policy: Policy, sql: str, **params: int) -> Iterator[Aged]:
     """Yield the memories of an owner that a statement selects, by id, as old as they are now."""
-    now, after = engine.clock.now_ms(), b""
-    with engine.db.read(owner) as connection:
-        entries = list(pending.entries(connection, owner))
-    asked = [each for each in entries if each.kind == "contradiction"]
-    against = {root for each in asked for root in pending.sides(each)}
+    now, after, against = engine.clock.now_ms(), b"", None
     while True:
         with engine.db.read(owner) as connection:
-            page = {"now": now, "after": after, "limit": SLICE, **params}
-            rows = memories(connection, sql, owner=owner, **page)
-            records = with_reads(connection, [record_of(row) for row in rows])
-        for record in records:
-            yield _aged(
-                record, to_datetime(now), policy, is_contradicted=id_bytes(record.root) in against
-            )
-        if len(rows) < SLICE:
+            page = {"owner": owner, "now": now, "after": after, "limit": PAGE, **params}
+            rows = connection.rows(sql, page)
+            if against is None and rows:
+                against = _contradicted(connection, owner)
+        for *cells, last in in_steps(rows):
+            row = dict(zip(statements.AGES, cells, strict=True))
+            yield _aged(row, last, now, policy, is_contradicted=row["root"] in (against or ()))
+        if len(rows) < PAGE:
             return
-        after = rows[-1]["id"]
+        after = rows[-1][0]
 
 
 def quantile(ages: Sequence[float], share: float) -> float:
@@ -75,13 +79,32 @@ def quantile(ages: Sequence[float], share: float) -> float:
     return sorted(ages)[ceil(share * len(ages)) - 1] if ages else 0.0
 
 
-def _aged(record: Record, now: datetime, policy: Policy, *, is_contradicted: bool) -> Aged:
-    staleness = record.staleness_at(now, is_contradicted=is_contradicted)
-    spared = is_spared(policy, record.source, record.category, record.pinned)
-    return Aged(record, staleness, spared)
+def _contradicted(connection: Connection, owner: str) -> set[bytes]:
+    """Return the roots of the statements whose contradiction waits for a decision."""
+    entries = pending.entries(connection, owner)
+    asked = [pending.sides(each) for each in entries if each.kind == "contradiction"]
+    return {root for sides in asked for root in sides}
+
+
+def _aged(
+    row: Mapping[str, Any], last: int | None, now: int, policy: Policy, *, is_contradicted: bool
+) -> Aged:
+    made, said = row["created_at"], None if row["timeless"] else row["updated_at"]
+    lost = (now - made) * (DECAY_A_DAY / DAY_MS) if row["trust"] == Trust.AGENT else 0.0
+    return Aged(
+        row["id"],
+        row["content"],
+        row["status"],
+        row["soft_expires_at"],
+        last is not None and last > (row["hard_expires_at"] or 0) - YEAR_MS - MONTH_MS,
+        staleness(now, made, said, row["hard_expires_at"], last, is_contradicted=is_contradicted),
+        is_spared(policy, row["source"], row["category"], row["pinned"]),
+        # As the collection decides it, else the one would undo what the other does.
+        row["verified_at"] is None and row["confidence"] - lost < DOUBTFUL_BELOW,
+    )
 
 
 def very_stale(engine: Engine, owner: str, policy: Policy) -> list[bytes]:
     """Return the ids of what was marked stale and is to be evicted."""
-    found = aged(engine, owner, policy, statements.STALE)
+    found = aged(engine, owner, policy, statements.AGES_OF_STALE)
     return [each.id for each in found if each.staleness > VERY_STALE_OVER and not each.is_spared]

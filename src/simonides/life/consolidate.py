@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 
 from simonides.capture.proposals import supported_summary
 from simonides.change.revert import UNDONE, revert
-from simonides.core.clock import DAY_MS, to_datetime, to_ms
+from simonides.core.clock import DAY_MS, in_steps, to_datetime, to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound
 from simonides.core.outcome import Event, EventType, Outcome
@@ -177,14 +177,16 @@ def reflect_if_due(engine: Engine, owner: str) -> None:
 def unfounded(engine: Engine, owner: str, policy: Policy, since: int) -> Iterator[Act]:
     """Yield insights of which a part of the evidence is not in force any more."""
     del policy, since
-    now = engine.clock.now_ms()
+    now, fallen = engine.clock.now_ms(), []
     with engine.db.read(owner) as connection:
-        for row in _pages(connection, owner, now, statements.INSIGHTS):
+        for row in in_steps(_pages(connection, owner, now, statements.INSIGHTS)):
             parents = json.loads(row["parents"] or "[]")
             known = by_id(connection, owner, map(id_bytes, parents))
             kept = [e for e in known if e["known_to"] is None and not has_expired(e, now)]
             if len(kept) < len(parents):
-                yield Act(("unfounded",), row["id"], _fall)
+                fallen.append(row["id"])
+    for id in fallen:  # the read has ended: what is done with them is a write
+        yield Act(("unfounded",), id, _fall)
 
 
 def _fall(write: OwnerWrite, row: MemoryRow) -> object:

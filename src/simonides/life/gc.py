@@ -1,7 +1,7 @@
 """Collects what has ended: expired memories, old versions, what nobody needs or believes any more.
 
 A collection deletes the bytes of what it takes, and writes an event for each row. It works in
-slices, so that other writers wait for milliseconds.
+short turns, so that other writers wait for milliseconds.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from simonides.life.ageing import is_spared, very_stale
 from simonides.life.results import Collection
 from simonides.recall.lookup import versions
 from simonides.storage import statements
+from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow
 from simonides.storage.transaction import GC
 from simonides.write import pending
-from simonides.write.owner_write import OwnerWrite, owner_write
+from simonides.write.owner_write import OwnerWrite, in_turns
 from simonides.write.versions import index_row
 
 UNREAD_MS, SUPERSEDED_MS, DOUBTFUL_MS = 30 * DAY_MS, 90 * DAY_MS, 60 * DAY_MS
@@ -38,8 +39,8 @@ ECHO_MS, KEY_MS, READ_MS = 30 * DAY_MS, 90 * DAY_MS, 90 * DAY_MS
 """How long echoes, idempotency keys and counts of reads are kept, but the last read of a memory.
 Set by judgement."""
 
-SLICE = 64
-"""Rows of one transaction."""
+PAGE = 256
+"""Rows that are looked for at once. Set by judgement."""
 
 ACCEPTED = "accepted"
 """Argument of the job that collects although the clock may be wrong."""
@@ -87,16 +88,19 @@ def collect(
     policy, counts = engine.policies.for_org(who.home.org, who.agent), Counter[str]()
     stale = very_stale(engine, who.owner, policy)
     counts["evicted"] = len(stale) if dry_run else _take(engine, who, _gone_stale, stale)
+    old = {"echoes": now - ECHO_MS, "keys": now - KEY_MS, "day": (now - READ_MS) // DAY_MS}
+    with engine.db.read(who.owner) as connection:  # a later step skips what an earlier one took
+        found = [(each, list(_ids(connection, who.owner, each, policy))) for each in _steps(now)]
+        has_old = connection.one(statements.HAS_OLD, {"owner": who.owner, **old}) is not None
     counted = set(stale)
-    for step in _steps(now):
-        for ids in _slices(engine, who.owner, step, policy):
-            if not dry_run:
-                counts[step.name] += _take(engine, who, step.does, ids)
-                continue
-            counts[step.name] += len(set(ids) - counted)  # each is taken by one step only
-            counted.update(ids)
-    if not dry_run:
-        _forget_old(engine, who.owner, now)
+    for step, ids in found:
+        counts[step.name] = (
+            len(set(ids) - counted) if dry_run else _take(engine, who, step.does, ids)
+        )
+        counted.update(ids)
+    if has_old and not dry_run:
+        _forget_old(engine, who.owner, old)
+    if not dry_run and (has_old or any(counts.values())):
         engine.db.checkpoint()
     return Collection.model_validate({"dry_run": dry_run, **counts})
 
@@ -137,28 +141,23 @@ def _steps(now: int) -> list[_Step]:
     ]
 
 
-def _slices(engine: Engine, owner: str, step: _Step, policy: Policy) -> Iterator[list[bytes]]:
-    """Yield the ids of what a step takes."""
+def _ids(connection: Connection, owner: str, step: _Step, policy: Policy) -> Iterator[bytes]:
     after = b""
     while True:
-        params = {**step.params, "owner": owner, "after": after, "limit": SLICE}
-        with engine.db.read(owner) as connection:
-            rows = connection.rows(step.sql, params)
-        taken = [row[0] for row in rows if not step.spares or not is_spared(policy, *row[1:])]
-        if taken:
-            yield taken
-        if len(rows) < SLICE:
+        page = {**step.params, "owner": owner, "after": after, "limit": PAGE}
+        rows = connection.rows(step.sql, page)
+        yield from (row[0] for row in rows if not step.spares or not is_spared(policy, *row[1:]))
+        if len(rows) < PAGE:
             return
         after = rows[-1][0]
 
 
 def _take(engine: Engine, who: Principal, does: Take, ids: list[bytes]) -> int:
-    taken = 0
-    for first in range(0, len(ids), SLICE):
-        with owner_write(engine, who.owner, who.name) as write:
-            rows = map(write.tx.memory, ids[first : first + SLICE])
-            taken += sum(does(write, row) for row in rows if row is not None)  # None is forgotten
-    return taken
+    def take(write: OwnerWrite, id: bytes) -> bool:
+        row = write.tx.memory(id)
+        return row is not None and does(write, row)  # None: it was forgotten
+
+    return in_turns(engine, who.owner, who.name, ids, take)
 
 
 def _expired(write: OwnerWrite, row: MemoryRow) -> bool:
@@ -203,8 +202,7 @@ def _marked(write: OwnerWrite, row: MemoryRow) -> bool:
     return True
 
 
-def _forget_old(engine: Engine, owner: str, now: int) -> None:
-    old = {"echoes": now - ECHO_MS, "keys": now - KEY_MS, "day": (now - READ_MS) // DAY_MS}
+def _forget_old(engine: Engine, owner: str, old: Mapping[str, int]) -> None:
     with engine.db.write(owner) as connection:
         for sql in (statements.FORGET_OLD_ECHOES, statements.FORGET_OLD_KEYS):
             connection.run(sql, {"owner": owner, **old})

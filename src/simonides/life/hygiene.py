@@ -1,5 +1,6 @@
 """A look through the memories once a day: what repeats, contradicts, has grown old, or leaks.
 
+What neither time nor a new rule changes is looked at only after the owner's memories changed.
 Nothing is deleted here. Of two that say the same, the better supported one stays. Of two that
 contradict each other the surer or later one holds, or a person is asked. What is stale counts half.
 What the user stated, pinned or made a rule is asked about once, when it has grown old.
@@ -9,39 +10,47 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
+from typing import NamedTuple
 
 from simonides._version import __version__
 from simonides.change.review import drop_late
-from simonides.core.clock import DAY_MS, to_datetime
+from simonides.core.clock import DAY_MS, in_steps
 from simonides.core.engine import Engine
 from simonides.core.outcome import EventType
 from simonides.core.policy import Policy
-from simonides.core.record import Record, Sensitivity, Status, id_text
+from simonides.core.record import Sensitivity, Status, id_text
 from simonides.core.scope import Principal
 from simonides.govern.alerts import STALE_P50, STALE_P95
-from simonides.life.ageing import SLICE, STALE_FROM, VERY_STALE_OVER, Aged, aged, quantile
+from simonides.life.ageing import (
+    MONTH_MS,
+    STALE_FROM,
+    VERY_STALE_OVER,
+    YEAR_MS,
+    Aged,
+    aged,
+    quantile,
+)
 from simonides.life.consolidate import unfounded
-from simonides.life.gc import QUIET_MS, quiet_ms
-from simonides.life.repeats import Act, contradicting, flagging, repeated
+from simonides.life.gc import QUIET_MS
+from simonides.life.repeats import SLICE, Act, contradicting, flagging, repeated
 from simonides.life.results import HygieneReport
 from simonides.life.second_look import second_look
 from simonides.storage import statements
-from simonides.storage.rows import MemoryRow
+from simonides.storage.rows import MemoryRow, memories, record_of
+from simonides.storage.transaction import blake
 from simonides.write import pending
 from simonides.write.judge import findings_in
-from simonides.write.owner_write import OwnerWrite, owner_write
+from simonides.write.owner_write import OwnerWrite, in_turns
 from simonides.write.versions import index_row
 
 MOST_ASKED = 100
 """Maximum number of questions about old memories that wait at once. Set by judgement."""
 
-YEAR_MS, MONTH_MS = 365 * DAY_MS, 30 * DAY_MS
-"""How much longer a turn is kept that was shown, and one that finds no room among the questions;
-the last month of a turn is when it is looked at."""
+Find = Callable[[Engine, str, Policy, int], Iterator[Act]]
+"""Finds what is to be done with an owner's memories, given the time of the last look."""
 
 _log = logging.getLogger("simonides.life")
 
@@ -55,22 +64,33 @@ def look_through(engine: Engine, who: Principal, *, dry_run: bool = False) -> Hy
         dry_run: Only count.
     """
     engine.journal.flush()
-    owner, counts = who.owner, Counter[str]()
-    quiet = quiet_ms(engine, owner)
-    if quiet is None or quiet > QUIET_MS:
-        return HygieneReport(dry_run=dry_run, waits=quiet is not None)
+    owner, counts, now = who.owner, Counter[str](), engine.clock.now_ms()
+    last = _last_look(engine, owner)
+    if last is None or now - last.clock > QUIET_MS:
+        return HygieneReport(dry_run=dry_run, waits=last is not None)
     policy = engine.policies.for_org(who.home.org, who.agent)
-    counts["reviews_expired"] = _late_reviews(engine, who, dry_run=dry_run)
-    rules = f"screened {__version__} {policy.hygiene.model_dump_json()}"
-    since, screened = _last_look(engine, owner, rules)
+    late = [each for each in last.waiting if each.is_over(now) and each.kind != pending.UNDO]
+    if late and not dry_run:
+        drop_late(engine, owner, who.name)
+    counts["reviews_expired"] = len(late)
+    screened = f"screened {__version__} {policy.hygiene.model_dump_json()}"
+    compared = f"compared {_digest(__version__, engine.indexes.embedder, policy)}"
     ages: list[float] = []
-    grown_old = partial(_grown_old, ages=ages)
-    finders = (_exposed, repeated, contradicting, second_look, unfounded, grown_old, _ending_turns)
-    for find in finders:
-        acts = () if find is _exposed and screened else find(engine, owner, policy, since)
+    finds: list[Find] = [partial(_grown_old, ages=ages), _ending_turns]
+    compares = last.known.get(compared) != last.events or bool(late)
+    if compares:
+        finds = [repeated, contradicting, second_look, unfounded, *finds]
+    if screened not in last.known:
+        finds = [_exposed, *finds]
+    for find in finds:
+        acts = find(engine, owner, policy, last.known.get("looked", 0))
         counts += _done(engine, who, acts, dry_run=dry_run)
     if not dry_run:
-        _note_look(engine, owner, rules, ages)
+        engine.figures.aged(ages)
+        noted = {screened: 1, compared: last.events, **_ages_of(ages)}
+        if compares:
+            noted["looked"] = now
+        _note_look(engine, owner, last, noted)
     return HygieneReport.model_validate({"dry_run": dry_run, **counts})
 
 
@@ -81,39 +101,64 @@ def _done(engine: Engine, who: Principal, acts: Iterable[Act], *, dry_run: bool)
         if dry_run:
             counts.update(name for act in part for name in act.names)
             continue
-        with owner_write(engine, who.owner, who.name) as write:
-            for act in part:
-                row = write.tx.memory(act.id)
-                if row is not None and row["known_to"] is None and act.does(write, row) is not None:
-                    counts.update(act.names)
+        in_turns(engine, who.owner, who.name, part, partial(_act, counts=counts))
     return counts
 
 
-def _late_reviews(engine: Engine, who: Principal, *, dry_run: bool) -> int:
-    now = engine.clock.now_ms()
-    with engine.db.read(who.owner) as connection:
-        entries = list(pending.entries(connection, who.owner))
-    late = sum(each.is_over(now) and each.kind != pending.UNDO for each in entries)
-    if late and not dry_run:
-        drop_late(engine, who.owner, who.name)
-    return late
+def _act(write: OwnerWrite, act: Act, *, counts: Counter[str]) -> None:
+    row = write.tx.memory(act.id)
+    if row is not None and row["known_to"] is None and act.does(write, row) is not None:
+        counts.update(act.names)
 
 
-def _last_look(engine: Engine, owner: str, rules: str) -> tuple[int, bool]:
-    """Return the time of the last look, and whether it was with the rules of today."""
+class _Look(NamedTuple):
+    """What the last look has left.
+
+    Attributes:
+        clock: Time of the owner's last change.
+        events: Length of the owner's chain now.
+        known: The owner's counters. ``looked`` is the time of the last look at what was new, and a
+            name of ``compared`` and rules is the length of the chain then.
+        waiting: What waits for a decision.
+    """
+
+    clock: int
+    events: int
+    known: dict[str, int]
+    waiting: list[pending.Entry]
+
+
+def _last_look(engine: Engine, owner: str) -> _Look | None:
+    """Return what the last look has left; None without memories."""
     with engine.db.read(owner) as connection:
+        state = connection.one(statements.STATE, {"owner": owner})
+        if state is None:
+            return None
+        _, clock, events, _ = state
         known: dict[str, int] = dict(connection.rows(statements.COUNTERS, {"owner": owner}))
-    return known.get("looked", 0), rules in known
+        return _Look(clock, events, known, list(pending.entries(connection, owner)))
 
 
-def _note_look(engine: Engine, owner: str, rules: str, ages: list[float]) -> None:
-    engine.figures.aged(ages)
+def _digest(version: str, embedder: str | None, policy: Policy) -> str:
+    """Return a short name of the rules by which memories are compared."""
+    return blake(b"", f"{version} {embedder} {policy.model_dump_json()}".encode()).hex()[:16]
+
+
+def _ages_of(ages: Sequence[float]) -> dict[str, int]:
     middle, worst = (round(quantile(ages, share) * 100) for share in (0.5, 0.95))
-    noted = {"looked": engine.clock.now_ms(), rules: 1, STALE_P50: middle, STALE_P95: worst}
-    with engine.db.write(owner) as connection:
-        for name, value in noted.items():
-            row = {"owner": owner, "name": name, "value": value}
-            connection.run(statements.SET_COUNTER, row)
+    return {STALE_P50: middle, STALE_P95: worst}
+
+
+def _note_look(engine: Engine, owner: str, last: _Look, noted: Mapping[str, int]) -> None:
+    """Keep what the next look needs, as far as it is new: most owners have no work on most days."""
+    rows = [
+        {"owner": owner, "name": name, "value": value}
+        for name, value in noted.items()
+        if last.known.get(name) != value
+    ]
+    if rows:
+        with engine.db.write(owner) as connection:
+            connection.run_many(statements.SET_COUNTER, rows)
 
 
 # -- what should not be there ----------------------------------------------------------------------
@@ -122,11 +167,19 @@ def _note_look(engine: Engine, owner: str, rules: str, ages: list[float]) -> Non
 def _exposed(engine: Engine, owner: str, policy: Policy, since: int) -> Iterator[Act]:
     """Yield memories that today's rules would not store so."""
     del since  # other rules find other things in old memories
-    for each in aged(engine, owner, policy, statements.IN_FORCE):
-        record = each.record
-        reasons = findings_in(record, policy.hygiene)
-        if reasons and record.sensitivity is not Sensitivity.SENSITIVE:
-            yield Act(("sensitivity_flagged",), each.id, flagging(",".join(reasons)))
+    now, after = engine.clock.now_ms(), b""
+    while True:
+        with engine.db.read(owner) as connection:
+            page = {"owner": owner, "now": now, "after": after, "limit": SLICE}
+            rows = memories(connection, statements.IN_FORCE, **page)
+        for row in in_steps(rows):
+            record = record_of(row)
+            reasons = findings_in(record, policy.hygiene)
+            if reasons and record.sensitivity is not Sensitivity.SENSITIVE:
+                yield Act(("sensitivity_flagged",), row["id"], flagging(",".join(reasons)))
+        if len(rows) < SLICE:
+            return
+        after = rows[-1]["id"]
 
 
 # -- what has grown old ----------------------------------------------------------------------------
@@ -140,19 +193,19 @@ def _grown_old(
     The staleness of each memory is added to ``ages``.
     """
     del since  # everything grows old
-    room, now = _room(engine, owner), to_datetime(engine.clock.now_ms())
-    for each in aged(engine, owner, policy, statements.FACTS):
+    room, now = _room(engine, owner), engine.clock.now_ms()
+    for each in aged(engine, owner, policy, statements.AGES_OF_FACTS):
         ages.append(each.staleness)
-        record, is_stale = each.record, each.staleness >= STALE_FROM
-        soft = record.soft_expires_at is not None and record.soft_expires_at <= now
+        is_stale = each.staleness >= STALE_FROM
+        soft = each.soft_expires_at is not None and each.soft_expires_at <= now
         if each.is_spared:
-            if record.status is Status.ACTIVE and (soft or is_stale) and next(room, None):
+            if each.status == Status.ACTIVE and (soft or is_stale) and next(room, None):
                 yield Act(("asked",), each.id, _asking("soft_expired" if soft else "stale"))
-        elif is_stale and record.status is not Status.STALE:
+        elif is_stale and each.status != Status.STALE:
             is_worst = each.staleness > VERY_STALE_OVER
             names = ("stale_marked", "evicted") if is_worst else ("stale_marked",)
             yield Act(names, each.id, _marking(Status.STALE))
-        elif record.status is Status.STALE and not is_stale and not record.as_of(now).is_doubtful:
+        elif each.status == Status.STALE and not is_stale and not each.is_doubtful:
             yield Act(("restored",), each.id, _marking(Status.ACTIVE))
 
 
@@ -163,10 +216,10 @@ def _ending_turns(engine: Engine, owner: str, policy: Policy, since: int) -> Ite
     """
     del since
     room, soon = _room(engine, owner), engine.clock.now_ms() + MONTH_MS
-    for each in aged(engine, owner, policy, statements.ENDING_TURNS, soon=soon):
-        if each.record.content.rstrip().endswith(("?", "？")):
+    for each in aged(engine, owner, policy, statements.AGES_OF_ENDING_TURNS, soon=soon):
+        if each.content.rstrip().endswith(("?", "？")):
             continue
-        if _was_shown(each.record):
+        if each.was_shown:
             yield Act(("lengthened",), each.id, _lengthening(YEAR_MS))
         elif next(room, None):
             yield Act(("asked",), each.id, _asking("ends", each))
@@ -174,20 +227,11 @@ def _ending_turns(engine: Engine, owner: str, policy: Policy, since: int) -> Ite
             yield Act((), each.id, _lengthening(MONTH_MS))
 
 
-def _was_shown(turn: Record) -> bool:
-    """Whether a turn was shown in the year before it ends, or in the month before that year, when
-    it may have been lengthened.
-    """
-    shown, ends = turn.last_accessed_at, turn.hard_expires_at
-    year = timedelta(milliseconds=YEAR_MS + MONTH_MS)
-    return shown is not None and ends is not None and shown > ends - year
-
-
 def _room(engine: Engine, owner: str) -> Iterator[int]:
-    """Return a count down of the questions that may be asked."""
+    """Yield a count down of the questions that may be asked."""
     with engine.db.read(owner) as connection:
         waiting = sum(e.kind == pending.AGED for e in pending.entries(connection, owner))
-    return iter(range(MOST_ASKED - waiting, 0, -1))
+    yield from range(MOST_ASKED - waiting, 0, -1)
 
 
 def _asking(reason: str, turn: Aged | None = None) -> Callable[[OwnerWrite, MemoryRow], object]:

@@ -27,7 +27,7 @@ from simonides.sessions.end import end_idle, read_idle
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, memories, record_of
 from simonides.storage.transaction import GC
-from simonides.tasks.verbs import warn_of_many
+from simonides.tasks.verbs import too_many, warn_of_many
 from simonides.write import pending
 from simonides.write.candidate import analysed_as
 from simonides.write.owner_write import owner_write
@@ -150,11 +150,17 @@ def attempt(name: str, work: Callable[[], object]) -> bool:
 def _daily(engine: Engine, owner: str, argument: str) -> None:
     """Collect an owner's memories, look through the rest, and again a day later."""
     who, accepted = Principal(scope_of(owner, None), actor="collection"), argument == gc.ACCEPTED
+    was_loaded = owner in engine.indexes
     if gc.collect(engine, who, accept_clock=accepted).waits_until is None:
         hygiene.look_through(engine, who)
         reflect_if_due(engine, owner)
-        with owner_write(engine, owner, who.name) as (tx, _):
-            warn_of_many(tx)
+        with engine.db.read(owner) as connection:
+            are_many = too_many(connection, owner)
+        if are_many:
+            with owner_write(engine, owner, who.name) as (tx, _):
+                warn_of_many(tx)
+    if not was_loaded:  # most owners say nothing today, and each has its turn here
+        engine.indexes.drop(owner)
     if not accepted:
         gc.set_due(engine, engine.clock.now_ms() + DAY_MS, owner, GC)
 

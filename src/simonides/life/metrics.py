@@ -31,7 +31,7 @@ def metrics(engine: Engine, who: Principal) -> Metrics:
     policy = engine.policies.for_org(who.home.org, who.agent)
     engine.journal.flush()  # what was read is less stale
     counts, _ = recent(engine, who)
-    ages = [each.staleness for each in aged(engine, owner, policy, statements.FACTS)]
+    ages = [each.staleness for each in aged(engine, owner, policy, statements.AGES_OF_FACTS)]
     with engine.db.read(owner) as connection:
         tasks = connection.rows(statements.TASK_COUNTS, {"owner": owner})
         due = connection.rows(statements.DUE_JOBS, {"owner": owner})

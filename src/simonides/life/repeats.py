@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simonides.core.clock import to_datetime
+from simonides.core.clock import in_steps, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.outcome import EventType
 from simonides.core.policy import Policy
@@ -50,7 +50,7 @@ def repeated(engine: Engine, owner: str, policy: Policy, since: int) -> Iterator
     now = engine.clock.now_ms()
     with engine.db.read(owner) as connection:
         groups = engine.indexes.reading(connection, [owner], _by_fingerprint)
-    for ids in groups:
+    for ids in in_steps(groups):
         with engine.db.read(owner) as connection:
             rows = [row for row in by_id(connection, owner, ids) if not has_expired(row, now)]
         gone = set[bytes]()
@@ -110,9 +110,9 @@ def contradicting(engine: Engine, owner: str, policy: Policy, since: int) -> Ite
     now, after = engine.clock.now_ms(), b""
     while True:
         with engine.db.read(owner) as connection:
-            page = {"owner": owner, "now": now, "after": after, "limit": SLICE}
-            rows = memories(connection, statements.FACTS, **page)
-            for row in rows:
+            page = {"owner": owner, "now": now, "since": since, "after": after, "limit": SLICE}
+            rows, acts = memories(connection, statements.COMPARABLE, **page), list[Act]()
+            for row in in_steps(rows):
                 others = [each for each in (_in_slot(slots, row, policy),) if each is not None]
                 if row["known_from"] >= since:
                     others += _against(engine, owner, policy, row, connection)
@@ -120,7 +120,8 @@ def contradicting(engine: Engine, owner: str, policy: Policy, since: int) -> Ite
                     pair = frozenset((row["id"], other["id"]))
                     if pair not in seen and not is_decided(row, other):
                         seen.add(pair)
-                        yield _settled(engine, policy, row, other)
+                        acts.append(_settled(engine, policy, row, other))
+        yield from acts  # the read has ended: what is done with them is a write
         if len(rows) < SLICE:
             return
         after = rows[-1]["id"]

@@ -91,8 +91,8 @@ def _new(engine: Engine, owner: str, since: int) -> Iterator[MemoryRow]:
     now, after = engine.clock.now_ms(), b""
     while True:
         with engine.db.read(owner) as connection:
-            page = {"owner": owner, "now": now, "after": after, "limit": PAGE}
-            rows = memories(connection, statements.FACTS, **page)
+            page = {"owner": owner, "now": now, "since": since, "after": after, "limit": PAGE}
+            rows = memories(connection, statements.COMPARABLE, **page)
         for row in rows:
             is_told = row["sensitivity"] != Sensitivity.SENSITIVE and row["status"] == Status.ACTIVE
             if is_told and row["known_from"] >= since:

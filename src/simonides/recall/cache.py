@@ -50,6 +50,10 @@ class IndexCache:
         """Return how many owners have their index in memory."""
         return len(self._indexes)
 
+    def __contains__(self, owner: str) -> bool:
+        """Return whether an owner's index is in memory."""
+        return owner in self._indexes
+
     def fresh(self, connection: Connection, owner: str, events: int, epoch: int) -> OwnerIndex:
         """Return an owner's index, complete up to a length of the chain that the caller read."""
         from simonides.recall.index import OwnerIndex
@@ -124,6 +128,11 @@ class IndexCache:
         """Forget an owner's index; it may hold what was never committed."""
         with self._lock:
             self._indexes.pop(owner, None)
+            self._forget_views(owner)
+
+    def _forget_views(self, owner: str) -> None:
+        for chosen in [each for each in self._views if owner in each]:
+            del self._views[chosen]
 
     def _evict(self, in_use: str) -> None:
         with self._lock:
@@ -133,5 +142,4 @@ class IndexCache:
                     break
                 if owner != in_use:
                     total -= self._indexes.pop(owner).nbytes
-                    for chosen in [each for each in self._views if owner in each]:
-                        del self._views[chosen]
+                    self._forget_views(owner)

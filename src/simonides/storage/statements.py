@@ -254,17 +254,29 @@ DOUBTFUL = _SQL["DOUBTFUL"]
 _PAGE = """known_to IS NULL AND (hard_expires_at IS NULL OR hard_expires_at > :now)
 AND id > :after ORDER BY id LIMIT :limit"""
 IN_FORCE = f"{_ROWS} AND {_PAGE}"
-FACTS = f"{_ROWS} AND position IS NULL AND {_PAGE}"
+# Facts of which a contradiction may be new: what came since a moment, and what fills a slot.
+COMPARABLE = f"""{_ROWS} AND position IS NULL
+AND (known_from >= :since OR (predicate IS NOT NULL AND key IS NULL)) AND {_PAGE}"""
 INSIGHTS = f"{_ROWS} AND category = 'insight' AND {_PAGE}"
 # What may tell something: statements, and turns of the user about the user.
 TELLING = f"""{_ROWS} AND category NOT IN ('insight', 'session_summary')
 AND sensitivity <> 'sensitive'
 AND (position IS NULL OR (role = 'user' AND (marks & 2) <> 0)) AND {_PAGE}"""
 SESSION_FACTS = f"{_ROWS} AND session = :session AND position IS NULL AND known_to IS NULL"
-STALE = f"{_ROWS} AND status = 'stale' AND {_PAGE}"
+
+# What the age of a memory depends on, and when it was last read.
+AGES = """id root content category source status confidence trust pinned timeless created_at
+updated_at verified_at soft_expires_at hard_expires_at""".split()
+_AGES = f"""SELECT {", ".join(AGES)}, (
+  SELECT MAX(r.last) FROM reads r WHERE r.owner = :owner AND r.memory = m.root)
+FROM memories m WHERE owner = :owner"""
+AGES_OF_FACTS = f"{_AGES} AND position IS NULL AND {_PAGE}"
+AGES_OF_STALE = f"{_AGES} AND status = 'stale' AND {_PAGE}"
 # Turns of a user about the user that end soon; 2 is the mark of the first person.
-ENDING_TURNS = f"""{_ROWS} AND position IS NOT NULL AND role = 'user' AND status = 'active'
+AGES_OF_ENDING_TURNS = f"""{_AGES} AND position IS NOT NULL AND role = 'user' AND status = 'active'
 AND (marks & 2) <> 0 AND hard_expires_at <= :soon AND {_PAGE}"""
+# Whether anything of these three tables is old.
+HAS_OLD = _SQL["HAS_OLD"]
 FORGET_OLD_ECHOES = "DELETE FROM echoes WHERE owner = :owner AND at < :echoes"
 FORGET_OLD_KEYS = "DELETE FROM idempotency WHERE owner = :owner AND at < :keys"
 FORGET_OLD_READS = _SQL["FORGET_OLD_READS"]
@@ -287,6 +299,9 @@ REFUSALS = "SELECT id, kind, value, at, data FROM consents WHERE owner = :owner 
 PAUSED = "SELECT id FROM consents WHERE owner = :owner AND kind = 'recall'"
 PENDING = """
 SELECT id, kind, at, expires, session, data FROM pending WHERE owner = :owner ORDER BY at, id"""
+PENDING_ABOUT = """
+SELECT id, kind, at, expires, session, data FROM pending
+WHERE owner = :owner AND data LIKE :names ORDER BY at, id"""
 
 OPEN_TASK = "SELECT id, data FROM tasks WHERE owner = :owner AND name = :name AND status = :status"
 TASKS = f"SELECT {', '.join(TABLES['tasks'])} FROM tasks WHERE owner = :owner"

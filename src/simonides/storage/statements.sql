@@ -281,3 +281,11 @@ WHERE owner = :owner AND id > :after AND known_to IS NULL AND status = 'active'
   AND trust = 'agent' AND verified_at IS NULL AND created_at <= :before
   AND confidence - (:now - created_at) * :decay < :least
 ORDER BY id LIMIT :limit
+
+-- name: HAS_OLD
+SELECT 1 FROM echoes WHERE owner = :owner AND at < :echoes
+UNION ALL SELECT 1 FROM idempotency WHERE owner = :owner AND at < :keys
+UNION ALL SELECT 1 FROM reads o WHERE o.owner = :owner AND o.day < :day
+  AND EXISTS (
+    SELECT 1 FROM reads r WHERE r.owner = :owner AND r.memory = o.memory AND r.day > o.day)
+LIMIT 1

@@ -107,10 +107,16 @@ def begin(
         return id_text(row["id"])
 
 
+def too_many(connection: Connection, owner: str) -> int:
+    """Return how many tasks are open, if they are too many; 0 otherwise."""
+    count = open_tasks(connection.rows(statements.TASK_COUNTS, {"owner": owner}))
+    return count if count > THRESHOLDS["task_scopes"] else 0
+
+
 def warn_of_many(tx: Transaction) -> None:
     """Say once a day, in the log and the audit trail, that too many tasks of a user are open."""
-    count = open_tasks(tx.connection.rows(statements.TASK_COUNTS, {"owner": tx.owner}))
-    if count <= THRESHOLDS["task_scopes"]:
+    count = too_many(tx.connection, tx.owner)
+    if not count:
         return
     today = {"owner": tx.owner, "day": tx.now // DAY_MS, "name": "alerted task_scopes"}
     if tx.connection.one(statements.COUNTED, today) is None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from simonides.core.clock import in_steps
 from simonides.core.engine import Engine
 from simonides.recall.index import OwnerIndex
 from simonides.storage.transaction import Transaction, changing
+
+TURN_S = 0.008
+"""Seconds after which a transaction of many changes ends and the next one begins: others wait for
+it. Chosen, so that another user's write waits at most 50 ms."""
+
+T = TypeVar("T")
 
 
 class OwnerWrite(NamedTuple):
@@ -49,3 +57,34 @@ def owner_write(engine: Engine, owner: str, actor: str) -> Iterator[OwnerWrite]:
         index.seen = max(index.seen, tx.length)
         index.epoch = max(index.epoch, tx.epoch)
         index.compact_if_sparse()
+
+
+def in_turns(
+    engine: Engine,
+    owner: str,
+    actor: str,
+    items: Sequence[T],
+    does: Callable[[OwnerWrite, T], object],
+) -> int:
+    """Change something for each of many items, in transactions of about `TURN_S`.
+
+    Args:
+        engine: The store.
+        owner: The owner.
+        actor: For the audit trail.
+        items: What there is to do.
+        does: Does it for one item; what it returns says whether there was anything to do.
+
+    Returns:
+        For how many items there was.
+    """
+    begun_with = count = 0
+    while begun_with < len(items):
+        with owner_write(engine, owner, actor) as write:
+            begun = time.perf_counter()
+            for item in in_steps(items[begun_with:]):
+                count += bool(does(write, item))
+                begun_with += 1
+                if time.perf_counter() - begun > TURN_S:
+                    break
+    return count

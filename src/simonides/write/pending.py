@@ -68,6 +68,14 @@ def entries(connection: Connection, owner: str) -> Iterator[Entry]:
         yield Entry._make((*cells, json.loads(data)))
 
 
+def _about(tx: Transaction, root: bytes) -> list[Entry]:
+    """Return the questions about a memory, oldest first."""
+    names = {"owner": tx.owner, "names": f"%{id_text(root)}%"}
+    rows = tx.connection.rows(statements.PENDING_ABOUT, names)
+    found = [Entry._make((*cells, json.loads(data))) for *cells, data in rows]
+    return [each for each in found if root in sides(each)]
+
+
 def put(
     tx: Transaction,
     kind: str,
@@ -120,18 +128,17 @@ def sides(entry: Entry) -> tuple[bytes, ...]:
 
 def settle(tx: Transaction, root: bytes) -> None:
     """End the contradictions of a memory that was replaced or forgotten: the other one holds."""
-    for entry in entries(tx.connection, tx.owner):
-        if root in sides(entry):
-            tx.remove("pending", entry.id, EventType.REVIEWED, "side_gone")
-            for other in set(sides(entry)) - {root}:
-                clear_review_mark(tx, other)
+    for entry in _about(tx, root):
+        tx.remove("pending", entry.id, EventType.REVIEWED, "side_gone")
+        for other in set(sides(entry)) - {root}:
+            clear_review_mark(tx, other)
 
 
 def standing_again(tx: Transaction, row: MemoryRow) -> Status:
     """End the question whether a memory is still true, as it is; return its status now."""
     if row["status"] == Status.ACTIVE:
         return Status.ACTIVE
-    waiting = [each for each in entries(tx.connection, tx.owner) if row["root"] in sides(each)]
+    waiting = _about(tx, row["root"])
     for entry in waiting:
         if entry.kind == AGED:
             tx.remove("pending", entry.id, EventType.REVIEWED, "confirmed")
@@ -144,7 +151,7 @@ def clear_review_mark(tx: Transaction, root: bytes) -> MemoryRow | None:
     row = tx.latest(root)
     if row is None or row["known_to"] is not None or row["status"] != Status.REVIEW:
         return row
-    if any(root in sides(entry) for entry in entries(tx.connection, tx.owner)):
+    if _about(tx, root):
         return row
     mark(tx, row, Status.ACTIVE)
     return tx.known(row["id"])

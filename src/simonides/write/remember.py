@@ -25,7 +25,7 @@ from simonides.write import pending
 from simonides.write.candidate import Candidate, candidate_of, draft_fields
 from simonides.write.gates import rejected, store
 from simonides.write.judge import Commit, Drop, Hold, Judgement, judge
-from simonides.write.owner_write import OwnerWrite, owner_write
+from simonides.write.owner_write import TURN_S, OwnerWrite, owner_write
 from simonides.write.tombstones import lift_tombstone
 
 MAX_ATOMIC = 500
@@ -34,10 +34,6 @@ MAX_ATOMIC = 500
 SLICE = 64
 """Maximum drafts of one transaction where the call is not atomic; turns of larger calls are
 embedded afterwards."""
-
-TURN_S = 0.008
-"""Seconds after which such a transaction ends before its slice does: others wait for it. Chosen, so
-that another user's write waits at most 50 ms."""
 
 MOST = 8
 """Memories whose words are compared before a vector is made. Set by judgement."""
