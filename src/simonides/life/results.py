@@ -44,7 +44,8 @@ class HygieneReport(Value):
         evicted: How many of these are so stale (.9) that the next collection evicts them, unless
             they are read or confirmed until then.
         asked: Memories that have grown old and that a person is asked about: are they still true?
-        lengthened: Turns of the user about the user that were shown, and get another year.
+        lengthened: Turns of the user about the user that were shown in their last year, and get
+            another one.
         sensitivity_flagged: Memories in which today's rules find secrets or personal data; prompts
             show them no more.
         unfounded: Insights that ended as a part of their evidence is not in force any more.
