@@ -156,3 +156,14 @@ def test_what_has_expired_is_not_drawn_together(ana, clock):
     assert len(ana.maintenance.consolidate(dry_run=True).insights) == 1
     clock.advance(days=9)
     assert ana.maintenance.consolidate().insights == ()
+
+
+def test_a_forgotten_insight_is_not_drawn_again(told):
+    told.maintenance.consolidate()
+    for record in told.list():
+        if record.category == "insight":
+            told.forget(record)
+    again = told.maintenance.consolidate()
+    assert again.id is None
+    assert {outcome.reasons for outcome in again.outcomes} == {("tombstoned",)}
+    assert len(told.maintenance.consolidations()) == 1

@@ -109,9 +109,12 @@ def consolidate(engine: Engine, who: Principal, *, dry_run: bool = False) -> Con
             row = in_force(tx, act.id)
             event = None if row is None else act.does(write, row)
             made += [event] if isinstance(event, Event) else []
+        named = {"outcomes": tuple(outcomes)}
+        if not any(event.type in (EventType.CREATED, EventType.MERGED) for event in made):
+            return found.model_copy(update=named)  # each was forgotten or refused before
         id, data = tx.new_id(), {"events": [event.seq for event in made], "by_model": by_model}
         tx.note(EventType.CONSOLIDATED, "memories", id, reason=APPLIED, data=data)
-    return found.model_copy(update={"id": id_text(id), "outcomes": tuple(outcomes)})
+    return found.model_copy(update={**named, "id": id_text(id)})
 
 
 def consolidations(engine: Engine, who: Principal, *, limit: int = 100) -> list[Consolidation]:
