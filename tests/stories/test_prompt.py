@@ -336,3 +336,18 @@ def test_a_denial_for_one_purpose_ends_no_danger_of_another(store):
     billing = store.memory(user="ana", purpose="billing")
     billing.add("I'm not allergic to walnuts, the test was wrong.")
     assert lines(store.memory(user="ana").digest(), "core") == ["I'm allergic to walnuts."]
+
+
+def test_a_long_memory_is_cut_at_280_characters(ana):
+    ana.remember("The boat is red " + "and very long " * 60)
+    [line] = lines(ana.digest("Which boat is red?"), "relevant")
+    assert len(line) == 280
+    assert line.startswith("The boat is red and very long")
+    assert line.endswith("…")
+
+
+def test_a_memory_that_always_stands_in_a_prompt_is_not_shown_again(ana):
+    ana.remember(RULE, category="constraint", pinned=True)
+    digest = ana.digest("May I deploy on Fridays?")
+    assert [item.part for item in digest.items] == ["core"]
+    assert digest.text.count(RULE) == 1
