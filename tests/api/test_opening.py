@@ -76,7 +76,8 @@ def test_a_plain_file_is_not_opened_with_a_key(tmp_path):
         simonides.open(tmp_path / "memory.db", key=KEY)
 
 
-def test_incognito_writes_no_byte_and_opens_no_socket(tmp_path, monkeypatch):
+@pytest.mark.parametrize("mode", ["incognito", "guest"])
+def test_incognito_writes_no_byte_and_opens_no_socket(tmp_path, monkeypatch, mode):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
@@ -85,7 +86,7 @@ def test_incognito_writes_no_byte_and_opens_no_socket(tmp_path, monkeypatch):
         raise AssertionError("a socket was opened")
 
     monkeypatch.setattr(socket, "socket", no_socket)
-    with simonides.open(mode="incognito") as store:
+    with simonides.open(mode=mode) as store:
         memory = store.memory(user="ana")
         memory.remember("Ana drinks tea", key="drink")
         memory.correct("drink", "Ana drinks coffee")

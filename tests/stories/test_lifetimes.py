@@ -250,3 +250,12 @@ def test_beyond_twenty_rules_the_oldest_is_archived(ana, clock):
     assert kept.record.content in rules
     assert [each.status for each in ana.history(first.record.root)] == ["archived"]
     assert ana.audit.verify()
+
+
+def test_expired_memories_take_no_place_among_the_best(ana, clock):
+    for n in range(10):
+        ana.remember(f"The parrot speaks loudly in room {n}", ttl_days=1)
+    ana.remember("The parrot is green")
+    clock.advance(days=2)
+    hits = ana.recall("Which parrot speaks loudly?", limit=1)
+    assert [hit.content for hit in hits] == ["The parrot is green"]

@@ -1,9 +1,12 @@
 """What an operator sets in a policy file reaches prompts, tasks and agents."""
 
+import openai
 import pytest
 
 import simonides
 from simonides import Draft
+from simonides.testing import ScriptedModel
+from simonides.testing.model_server import ModelServer, saying
 
 RULES = """
 digest:
@@ -130,3 +133,47 @@ def test_the_user_takes_a_rule_of_an_operators_category_back(open_store, rules):
     assert "Never deploy on Fridays" in ana.digest().text
     ana.add("You can deploy on Fridays again.")
     assert "Never deploy on Fridays" not in "".join(lines(ana.digest(), "core"))
+
+
+def test_an_operator_lets_sensitive_memories_into_digests(open_store, rules):
+    settings = rules("digest: {sensitivities: [public, private, sensitive]}\n")
+    ana = open_store(settings=settings).memory(user="ana")
+    ana.remember(Draft("My bank balance is twelve euros", sensitivity="sensitive"))
+    assert "twelve euros" in ana.digest("What is my bank balance?").text
+
+
+def proposing(**item):
+    return ScriptedModel({"items": [item]})
+
+
+def test_an_operator_lets_agents_store_a_key_that_is_denied_at_first(open_store, rules):
+    model = proposing(key="declared_tier", value="enterprise")
+    for text, stored in (("{}", None), ("execution: {denied_keys: []}", "enterprise")):
+        store = open_store(settings=rules(text))
+        ana = store.memory(user="ana")
+        store.agent(ana, model=model).run("I am enterprise tier.")
+        model = proposing(key="declared_tier", value="enterprise")
+        kept = ana.get("declared_tier")
+        assert (kept and kept.content) == stored
+
+
+def test_an_operator_lets_agents_write_for_the_organisation(open_store, rules):
+    store = open_store(settings=rules("execution: {allowed_scopes: [user, workspace]}\n"))
+    store.admin("root").grant("ana", "org_write", org="acme")
+    model = proposing(key="language", value="English", scope="workspace")
+    run = store.agent(store.memory(user="ana", org="acme"), model=model).run("We write in English.")
+    assert (run.stop_reason, run.blocked) == ("success", ())
+    assert store.memory(user="ben", org="acme").get("language").content == "English"
+    assert store.memory(user="ana", org="other").get("language") is None
+
+
+def test_a_request_is_sent_as_it_is_where_digests_are_switched_off(open_store, rules):
+    ana = open_store(settings=rules("digest: {enabled: false}\n")).memory(user="ana")
+    ana.add("Never deploy on Fridays.")
+    messages = [{"role": "user", "content": "When may I deploy?"}]
+    with ModelServer(answers=lambda _: saying("On Mondays.")) as server:
+        client = openai.OpenAI(base_url=server.base_url, api_key="x", max_retries=0)
+        for each in (client, simonides.wrap(client, ana.session("now"))):
+            each.chat.completions.create(model="m", messages=messages)
+    plain, wrapped = server.received
+    assert plain.raw == wrapped.raw

@@ -81,7 +81,7 @@ def test_each_rank_has_a_budget_of_its_own(ana, clock):
     ana.remember("Annie", key="nickname")
     digest = ana.digest()
     shown = lines(digest, "core")
-    assert sum("allergies" in line for line in shown) == 9
+    assert sum("ALLERGIC_TO" in line for line in shown) == 9
     assert sum("Never touch" in line for line in shown) == 11
     assert {"language = German", "preferred_name = Annie"} <= set(shown)
     assert sum("Always greet" in line for line in shown) == 12
@@ -118,11 +118,14 @@ def test_keys_with_several_values_keep_all_and_others_the_last(ana):
     ana.remember("Lisbon", key="timezone")
     ana.remember("Berlin", key="time_zone")
     shown = lines(ana.digest(), "core")
-    assert shown == ["medication = metoprolol", "medication = ramipril"]
+    assert [line.partition(" — ")[0] for line in shown] == [
+        "[danger] User TAKES metoprolol", "[danger] User TAKES ramipril",
+    ]  # fmt: skip
     assert ana.get("timezone").content == "Berlin"
     assert ana.get("medicine").content == "ramipril"
     ana.correct(ana.get("medicine"), "metoprolol")
-    assert lines(ana.digest(), "core") == ["medication = metoprolol"]
+    [line] = lines(ana.digest(), "core")
+    assert line.startswith("[danger] User TAKES metoprolol")
 
 
 def test_budgets_hold_and_cut_the_same_way(ana):
@@ -335,4 +338,20 @@ def test_a_denial_for_one_purpose_ends_no_danger_of_another(store):
     store.memory(user="ana").add("I'm allergic to walnuts.")
     billing = store.memory(user="ana", purpose="billing")
     billing.add("I'm not allergic to walnuts, the test was wrong.")
-    assert lines(store.memory(user="ana").digest(), "core") == ["I'm allergic to walnuts."]
+    [line] = lines(store.memory(user="ana").digest(), "core")
+    assert line.startswith("[danger] User ALLERGIC_TO walnuts")
+
+
+def test_a_long_memory_is_cut_at_280_characters(ana):
+    ana.remember("The boat is red " + "and very long " * 60)
+    [line] = lines(ana.digest("Which boat is red?"), "relevant")
+    assert len(line) == 280
+    assert line.startswith("The boat is red and very long")
+    assert line.endswith("…")
+
+
+def test_a_memory_that_always_stands_in_a_prompt_is_not_shown_again(ana):
+    ana.remember(RULE, category="constraint", pinned=True)
+    digest = ana.digest("May I deploy on Fridays?")
+    assert [item.part for item in digest.items] == ["core"]
+    assert digest.text.count(RULE) == 1

@@ -17,8 +17,8 @@ def contents(memory):
 
 
 def test_external_text_takes_over_neither_a_rule_nor_its_key(ana):
-    ana.remember(Draft("Deploy only with approval", **RULE))
-    named = ana.remember(Draft("Deploy only with approval", key="approval", **OUTSIDE))
+    ana.remember(Draft("Deployments wait for approval", **RULE))
+    named = ana.remember(Draft("Deployments wait for approval", key="approval", **OUTSIDE))
     assert named.kind == "refreshed"
     [record] = ana.list()
     assert (record.key, record.trust, record.category) == (None, "user", "rule")

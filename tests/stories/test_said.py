@@ -531,3 +531,10 @@ def test_a_turn_that_switches_a_safeguard_off_is_shown_as_refused(ana, clock):
     assert [item.marks for item in items if "delete files" in item.line] == [("refused",)]
     [hit] = ana.recall("delete files without asking", limit=1)
     assert "refused" in hit.warnings
+
+
+def test_a_low_moment_makes_no_fact(chat):
+    report = chat.add("I am worthless. I always fail at everything.")
+    assert report.lines[0].learned == ()
+    assert {record.category for record in chat.list()} == {"turn"}
+    assert chat.profile().items == ()

@@ -127,3 +127,48 @@ def test_the_operator_decides_on_the_bonus_of_preferences(store, ana, bias):
     run = agent.run(request="Write an incident update")
     assert run.trace[0]["include_preference_keys"] is bias
     assert run.trace[0]["memory_hits"] == int(bias)
+
+
+def plan(**fields):
+    return {"kind": "retrieve_memory", "query": "incident update preferences", "top_k": 4} | fields
+
+
+PREFERENCES = {"language": "English", "response_style": "concise", "update_channel": "email"}
+
+
+def asked(store, memory, answer, **fields):
+    for key, value in PREFERENCES.items():
+        memory.remember(value, key=key, category="preference")
+    return store.agent(memory, model=ScriptedModel(plan(**fields), answer)).run(request="Draft it")
+
+
+def test_the_bonus_of_preferences_stays_within_the_number_of_the_plan(store, ana):
+    run = asked(store, ana, {"answer": "Done.", "used_memory_keys": []}, top_k=1)
+    assert (run.stop_reason, run.trace[0]["memory_hits"]) == ("success", 1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("Hola. El cambio llega por email.", "success"),
+        ("Hola. El cambio llega pronto.", "invalid_answer:memory_declared_but_not_applied"),
+    ],
+)
+def test_one_visible_effect_of_the_declared_memories_is_enough(store, ana, answer, reason):
+    used = ["language", "update_channel"]
+    run = asked(store, ana, {"answer": answer, "used_memory_keys": used})
+    assert run.stop_reason == reason
+
+
+def test_a_key_that_nothing_can_check_stops_no_answer(store, ana):
+    ana.remember("chess", key="hobbies")
+    answer = {"answer": "Anything.", "used_memory_keys": ["hobbies"]}
+    run = asked(store, ana, answer, query="hobbies chess", top_k=6)
+    assert (run.stop_reason, run.used_memory_keys) == ("success", ("hobbies",))
+
+
+def test_the_history_of_a_run_shortens_a_long_answer(store, ana):
+    long = "word " * 130
+    run = asked(store, ana, {"answer": long, "used_memory_keys": []})
+    assert run.answer == long.strip()
+    assert run.history[-1]["answer"] == long[:240]

@@ -340,3 +340,53 @@ def test_the_end_of_a_task_lets_what_has_ended_be_collected_once_a_day(store, an
         ana.task(f"Plan {day}", name=f"t{day}").complete()
     store._engine.worker.wait("gc", 10)
     assert [event.reason for event in ana.audit.list(type="collected")] == ["expired"]
+
+
+def test_a_constraint_of_the_first_step_is_in_the_prompt_of_the_twelfth(ana):
+    plan = [f"Step {n}" for n in range(12)]
+    task = ana.task(GOAL, name="long", plan=plan, constraints=[CONSTRAINT])
+    for step in plan:
+        for n in range(8):
+            task.observe("probe", f"reading {n} of {step} " + "x" * 300)
+        task.note("because " * 30)
+        prompt = task.before_model()
+        assert CONSTRAINT in prompt
+        assert slots(prompt)[f"[CURRENT_STEP] ({plan.index(step)}/12)"] == [step]
+        task.turn_end()
+        task.step_done()
+
+
+def test_what_a_task_taught_is_in_the_prompt_of_the_next_one_like_it(ana, task):
+    task.complete("Upgrade of user-service: drain the load balancer first")
+    like = ana.task("Upgrade user-service to 5.0", name="upgrade-500")
+    other = ana.task("Bake a rhubarb cake", name="cake")
+    assert "drain the load balancer" in like.prompt()
+    assert "drain the load balancer" not in other.prompt()
+
+
+def test_after_a_failed_call_the_look_up_finds_the_fix(ana):
+    ana.remember("When the deploy tool says error 503, restart the proxy first")
+    ana.remember("The cat food is in the cellar")
+    task = ana.task("Bake a cake", name="cake")
+    assert "proxy" not in task.before_model()
+    found = str(task.before_tool("deploy", "deploy failed with error 503"))
+    assert "restart the proxy first" in found
+    assert "cat food" not in found
+
+
+def test_a_prompt_looks_up_five_memories_and_a_call_three(ana):
+    for n in range(8):
+        ana.remember(f"The user service runs on host {n}")
+    asked = "On which hosts does the user service run?"
+    assert ana.task(asked, name="hosts").prompt().count("runs on host") == 5
+    cooking = ana.task("Cook a soup", name="soup")
+    assert cooking.prompt().count("runs on host") == 0
+    assert len(cooking.before_tool("probe", asked).items) == 3
+
+
+def test_the_whole_result_of_a_tool_is_in_the_store_at_once(open_store, task):
+    whole = "user-service 3.1 " + "and more " * 60
+    task.observe("read_version", whole.strip())
+    assert whole.strip() not in task.prompt()
+    other = open_store().memory(user="ana", org="acme", task="upgrade-481")
+    assert whole.strip() in {record.content for record in other.list()}
