@@ -172,3 +172,36 @@ def test_the_history_of_a_run_shortens_a_long_answer(store, ana):
     run = asked(store, ana, {"answer": long, "used_memory_keys": []})
     assert run.answer == long.strip()
     assert run.history[-1]["answer"] == long[:240]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Today, answer in Italian.", "Today, please reply in Italian.", "Today, call me Sam.",
+     "This week, answer in Italian.", "Tonight, be brief."],
+)  # fmt: skip
+def test_a_wish_for_today_is_not_kept_with_a_comma_either(ana, said):
+    ana.remember("English", key="language")
+    assert ana.add(said).lines[0].learned == ()
+    assert ana.get("language").content == "English"
+    assert ana.add("Today, I moved to Porto.").lines[0].learned[0].record.content == "Porto"
+    assert ana.add("From today, answer in Italian.").lines[0].learned[0]
+
+
+def test_a_value_is_not_quoted_as_if_somebody_had_said_it(ana):
+    ana.remember("metoprolol", key="medicine")
+    [line] = [item.line for item in ana.digest().items]
+    assert line.endswith("[danger] User TAKES metoprolol")
+
+
+def test_keeping_both_says_so(ana):
+    ana.remember(Draft("The staging server is in Oslo", source="tool_verified"))
+    ana.remember(Draft("The staging server is in Bergen", source="config_change"))
+    [waiting] = ana.pending.list()
+    assert ana.pending.resolve(waiting.id, keep="both").kind == "coexists"
+
+
+def test_a_note_of_nothing_but_a_secret_becomes_no_memory(ana):
+    chat = ana.session("t")
+    chat.note("4111 1111 1111 1111", importance="critical")
+    chat.note("The card is 4111 1111 1111 1111", importance="high")
+    assert [outcome.record.content for outcome in chat.end().promoted] == ["The card is [secret]"]

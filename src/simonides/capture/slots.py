@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 from simonides.capture.manner import wishes
 from simonides.capture.wordings import (
     Wordings,
+    class_at,
     class_in,
     heard,
     load_wordings,
+    plain,
     spoken,
     words_of,
 )
@@ -108,6 +110,13 @@ def is_for_now(clause: str) -> bool:
         words = words_of(text)
     passes = any(each.passes(text, words) for each in spoken(text, words))
     return passes or rules.matches("for_now", text)
+
+
+def says_only_when(part: str) -> bool:
+    """Whether a part of a sentence says that the rest is for now, and nothing else: "Today"."""
+    text = plain(part).strip(" ,.;:!")
+    match = class_at("for_now", text)
+    return match is not None and match.end() == len(text)
 
 
 def was_for_then(clause: str) -> bool:

@@ -198,7 +198,8 @@ def resolve(
                 events.append(tx.end(row, "superseded", EventType.SUPERSEDED, "review", by=by))
                 pending.settle(tx, root)
         record = None if not rows or rows[0] is None else record_of(rows[0])
-        return Outcome(kind=OutcomeKind.SUPERSEDED, record=record, events=tuple(events))
+        kind = OutcomeKind.COEXISTS if keep == "both" else OutcomeKind.SUPERSEDED
+        return Outcome(kind=kind, record=record, events=tuple(events))
 
     return _decided(engine, who, entry, f"kept_{keep} {reason}", settled)
 

@@ -82,8 +82,8 @@ def _structured(record: Record, most: int) -> str:
     """Return a fact in three parts, and what was said: [relationship] User LIKES Olga — "…"."""
     subject, predicate, object = map(one_line, record.triple or ())
     fact = f"{subject[:1].upper()}{subject[1:]} {predicate.upper()} {object}"
-    said = one_line(record.quote or record.content, most)
-    return one_line(f"[{record.category}] {fact}", most) + f' — "{said}"'
+    said = one_line(record.quote or ("" if record.content == object else record.content), most)
+    return one_line(f"[{record.category}] {fact}", most) + (f' — "{said}"' if said else "")
 
 
 def one_line(text: str, most: int | None = None) -> str:

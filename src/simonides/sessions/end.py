@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -43,6 +44,8 @@ SUMMARY_DAYS = 30
 """Days for which recall finds a summary; later only a question about that time does."""
 
 STEPS = ("", "extracted", "summarised", "promoted", "cleaned", "finished")
+
+_MASK = re.compile(r"\[(?:secret|personal)\]")
 
 _log = logging.getLogger("simonides.sessions")
 
@@ -333,6 +336,8 @@ def _is_to_keep(turn: MemoryRow, policy: Policy) -> bool:
     category = _noted_as(turn).get("category")
     rules = policy.categories.get(category or "")
     is_over = rules is not None and rules.session_only
+    text = _MASK.sub("", turn["content"])
+    is_over |= not any(map(str.isalnum, text))  # only a secret was noted
     return not is_over and (turn["importance"] != Importance.NORMAL or category is not None)
 
 

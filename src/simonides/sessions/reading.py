@@ -6,7 +6,7 @@ inside it; only own words are understood.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,8 +23,16 @@ from simonides.capture.dangers import DANGER, is_danger
 from simonides.capture.messages import Message
 from simonides.capture.moods import Mood, Sense, as_meant, sense_of, senses
 from simonides.capture.segments import Fragment, Whose, fragments_of
-from simonides.capture.slots import fact_fields, implied_manner, is_for_now, manner_of, slots_of
+from simonides.capture.slots import (
+    fact_fields,
+    implied_manner,
+    is_for_now,
+    manner_of,
+    says_only_when,
+    slots_of,
+)
 from simonides.capture.wishes import is_open, keeps_last, wish_of
+from simonides.capture.wordings import class_in, plain
 from simonides.core.policy import MANNERS, folded
 from simonides.core.record import GAP, Source, is_gap
 from simonides.prompt.lines import TITLE
@@ -238,15 +246,34 @@ def _read_sentence(piece: Piece, sense: Sense, before: str) -> None:
     if whole.kind in _LASTING and all(each.kind is Request.SAYS for each in readings):
         # No part is the rule: "I hate surprises, plan none".
         _read(piece, sentence, whole, "")
-    for clause, reading, last in zip(parts, readings, [before, *parts], strict=False):
+    _read_parts(piece, sense, list(zip(parts, readings, [before, *parts], strict=False)))
+
+
+def _read_parts(piece: Piece, sense: Sense, parts: Sequence[tuple[str, Understood, str]]) -> None:
+    """Read the clauses of a sentence, each with what was said before it."""
+    sentence, every = sense.text, [clause for clause, _, _ in parts]
+    passes = any(map(says_only_when, every)) and not _lasts(sentence)
+    for clause, reading, last in parts:
+        if passes and _is_wish(clause, reading):
+            continue  # "Today, answer in Italian": the turn holds it
         if reading.kind in _LASTING and not is_whole_clause(clause):
-            others = [each for each in parts if each != clause]
+            others = [each for each in every if each != clause]
             if not is_whole_clause(sentence) or not others or any(map(slots_of, others)):
                 continue  # the turn holds the fragment
             clause = sentence
         _read(piece, clause, reading, last)
         if is_unreal(clause):
             break  # so is the rest of the sentence
+
+
+def _lasts(sentence: str) -> bool:
+    text = plain(sentence)
+    return bool(class_in("always", text) or class_in("henceforth", text))
+
+
+def _is_wish(clause: str, reading: Understood) -> bool:
+    is_manner = any(folded(each.key) in MANNERS for each in slots_of(clause))
+    return is_manner or reading.kind in _LASTING
 
 
 _LASTING = (Request.RULE, Request.PROHIBITION)
