@@ -13,7 +13,7 @@ import threading
 import time
 from datetime import UTC, datetime, timedelta
 
-from harness import AUDIT_KEY, converse, crowd, expire, grow_old
+from harness import AUDIT_KEY, converse, crowd, grow_old
 
 import simonides
 from simonides.testing import ManualClock, SmallEmbedder
@@ -97,11 +97,6 @@ def work_until_killed(store):
     until_killed(die_in_worker)
 
 
-def collect_until_killed(store):
-    """Collect memories in processes that are killed meanwhile; say how each died."""
-    until_killed(die_in_collection)
-
-
 def look_until_killed(store):
     """Look through memories in processes that are killed meanwhile; say how each died."""
     until_killed(lambda n: die_in_care(n, "hygiene", places=8))
@@ -144,15 +139,6 @@ def die_in_worker(n):
     die_while(store, store.flush, n, places=16)
 
 
-def die_in_collection(n):
-    """Die while expired memories are collected, which has three commits."""
-    expire(opened(), f"user{n}")
-    memory = opened(clock=ManualClock(datetime.now(UTC) + timedelta(days=2))).memory(
-        user=f"user{n}"
-    )
-    die_while(memory, memory.maintenance.gc, n, places=6)
-
-
 def die_in_care(n, verb, places):
     """Die while memories that have grown old are cared for; each commit has two places."""
     clock = ManualClock()
@@ -190,7 +176,7 @@ def die_while(store, work, n, places, most_s=0.04):
     else:
         store._engine.db.write = counted
     work()
-    signal.pause()
+    die()  # it had fewer places
 
 
 def work_when_told(store):
@@ -339,7 +325,7 @@ def by_thread(store):
 if __name__ == "__main__":
     works = (
         overwrite, write, write_until_sigterm, by_signal, by_thread, end_until_killed,
-        work_until_killed, collect_until_killed, look_until_killed, tend_until_killed,
+        work_until_killed, look_until_killed, tend_until_killed,
         draw_until_killed, work_when_told, end_by_threads, talk, fork,
     )  # fmt: skip
     chosen = {work.__name__: work for work in works}[WORK]

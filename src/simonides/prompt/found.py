@@ -104,7 +104,8 @@ def _passing(
     ids = {hit.id for hit in hits}
     chosen: list[Hit] = []
     left: list[tuple[str, str]] = []
-    for hit in sorted(hits, key=lambda hit: -hit.relevance):
+    # Of two that bear on it alike, but for rounding, the one that recall put first.
+    for hit in sorted(hits, key=lambda hit: -round(hit.relevance, 6)):
         said = _says(hit.record)
         # A turn says more than the fact that it taught, or the summary that quotes it.
         is_quoted = hit.record.quote or hit.record.category == SUMMARY

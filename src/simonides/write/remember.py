@@ -167,7 +167,7 @@ def _embedded_news(
 
 
 def _is_known(engine: Engine, connection: Connection, owner: str, judged: Judgement) -> bool:
-    """Whether a memory under the same key, or of the same words, says the same."""
+    """Whether a memory under the same key, or of the same words, says the same and has a vector."""
     candidate = judged.candidate
     if not isinstance(judged, Commit) or candidate.is_turn:
         return False
@@ -179,7 +179,9 @@ def _is_known(engine: Engine, connection: Connection, owner: str, judged: Judgem
         return alike + keyed
 
     rows = by_id(connection, owner, engine.indexes.reading(connection, [owner], ids)[-MOST:])
-    return any(row["hash"] == candidate.hash and row["known_to"] is None for row in rows)
+    terms = " ".join(candidate.analysed.terms)
+    alike = (row for row in rows if row["hash"] == candidate.hash and row["terms"] == terms)
+    return any(row["known_to"] is None and row["vector"] is not None for row in alike)
 
 
 J = TypeVar("J", bound=Judgement)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
 from simonides.core.clock import DAY_MS, to_ms
 from simonides.core.errors import NotFound
@@ -42,7 +42,7 @@ def new_version(
     id = tx.new_id()
     soft, hard = expiry(candidate, tx.now)
     subject, predicate, object = candidate.triple or (None, None, None)
-    return {
+    row = {
         **{name: _cell(candidate.value(name)) for name in GIVEN},
         **partition_cells(candidate), **vector_cells(vector),
         "owner": tx.owner, "id": id, "root": id if before is None else before["root"],
@@ -58,6 +58,9 @@ def new_version(
         "fingerprint": candidate.analysed.fingerprint,
         "embedder": None if vector is None else write.index.embedder, "salt": tx.salt(),
     }  # fmt: skip
+    if vector is None and before is not None and row["terms"] == before["terms"]:
+        row |= _kept_vector(tx, before)
+    return row
 
 
 def _cell(value: Any) -> Any:
@@ -86,10 +89,7 @@ def changed_version(tx: Transaction, before: MemoryRow, **cells: Any) -> MemoryR
         "id": tx.new_id(), "version": version, "salt": tx.salt(), "known_from": tx.now,
         "known_to": None, "ended": None, "ended_by": None,
     }  # fmt: skip
-    if "tokens" not in before:
-        stored = tx.connection.one(statements.TOKENS_OF, {"owner": tx.owner, "id": before["id"]})
-        fresh["tokens"] = None if stored is None else stored[0]
-    return {**before, **fresh, **cells}
+    return {**before, **fresh, "tokens": _tokens(tx, before), **cells}
 
 
 def in_force(tx: Transaction, id: bytes) -> MemoryRow | None:
@@ -202,6 +202,19 @@ def vector_cells(vector: Vector) -> dict[str, bytes | float | None]:
     [cells], [scale] = quantise(vector.whole[None])
     ids, tokens = vector.ids.astype("<u2").tobytes(), vector.tokens.tobytes()
     return {"vector": cells.tobytes(), "scale": float(scale), "token_ids": ids, "tokens": tokens}
+
+
+def _kept_vector(tx: Transaction, row: MemoryRow) -> dict[str, Any]:
+    """Return the columns of the vectors of a row, for a version with the same indexed text."""
+    names = ("embedder", "vector", "scale", "token_ids")
+    return {name: row[name] for name in names} | {"tokens": _tokens(tx, row)}
+
+
+def _tokens(tx: Transaction, row: MemoryRow) -> bytes | None:
+    if "tokens" in row:
+        return cast("bytes | None", row["tokens"])
+    stored = tx.connection.one(statements.TOKENS_OF, {"owner": tx.owner, "id": row["id"]})
+    return None if stored is None else bytes(stored[0])
 
 
 def link_parents(tx: Transaction, row: MemoryRow, candidate: Candidate) -> None:
