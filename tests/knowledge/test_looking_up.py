@@ -106,6 +106,7 @@ def test_a_second_call_reads_what_changed_and_drops_what_is_gone(store, ana, han
     assert counted(store.add_source(handbook, org="acme")) == (0, 0, 0, 3)
 
 
+@pytest.mark.every_store
 def test_what_was_removed_is_gone_from_the_file(open_store, handbook):
     store = open_store()
     store.add_source(handbook)

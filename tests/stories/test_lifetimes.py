@@ -16,6 +16,7 @@ def contents(memory):
 # -- forgetting ------------------------------------------------------------------------------------
 
 
+@pytest.mark.every_store
 def test_forget_removes_every_version_and_leaves_no_bytes(open_store, store, ana, tmp_path):
     record = ana.remember("the safe opens with zanzibar", key="safe").record
     ana.correct("safe", "the safe opens with quetzalcoatl")
