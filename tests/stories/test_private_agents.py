@@ -123,3 +123,12 @@ def test_an_end_after_a_quiet_time_stays_private(store, coach, cook, clock):
     summaries = [record for record in coach.list() if record.category == "session_summary"]
     assert [record.audience for record in summaries] == [("coach",)]
     assert "marathon" not in str(cook.digest())
+
+
+def test_no_agent_takes_back_what_another_was_told(ana, coach, cook):
+    outcome = coach.remember("The user runs at six", key="run")
+    for change in (outcome, str(outcome.events[0].seq)):
+        with pytest.raises(simonides.InvalidInput):
+            cook.undo(change)
+    assert coach.get("run").content == "The user runs at six"
+    assert coach.undo(outcome).kind == "undone"

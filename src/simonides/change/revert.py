@@ -18,7 +18,7 @@ from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
 from simonides.core.record import Status
 from simonides.core.results import AddReport
 from simonides.core.scope import Principal, scope_of
-from simonides.govern.rights import check_writable
+from simonides.govern.rights import Reach, check_writable, may_see
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, record_of
 from simonides.storage.transaction import event_of
@@ -76,7 +76,7 @@ def revert(engine: Engine, who: Principal, events: Sequence[Event]) -> Outcome:
             check_writable(engine, who, scope_of(owner, None))
         with owner_write(engine, owner, who.name) as write:
             for event in group:
-                done, row = _reverted(write, event)
+                done, row = _reverted(write, who, event)
                 made += done
                 rows += [] if row is None else [row]
     if not made:
@@ -86,15 +86,20 @@ def revert(engine: Engine, who: Principal, events: Sequence[Event]) -> Outcome:
     return Outcome(kind=OutcomeKind.UNDONE, record=record, reasons=(UNDONE,), events=tuple(made))
 
 
-def _reverted(write: OwnerWrite, event: Event) -> tuple[list[Event], MemoryRow | None]:
-    """Take one event back; return what that did, and what is in force again."""
+def _reverted(
+    write: OwnerWrite, who: Principal, event: Event
+) -> tuple[list[Event], MemoryRow | None]:
+    """Take one event back; return what that did, and what is in force again.
+
+    What the principal may not see, as it is private to another agent, stays as it is.
+    """
     tx, id = write.tx, id_bytes(event.subject)
     if event.subject_table == "pending" and event.type is EventType.ASKED:
         waits = any(each.id == id for each in pending.entries(tx.connection, tx.owner))
         done = [tx.remove("pending", id, EventType.REVIEWED, UNDONE)] if waits else []
         return done, None
     row = tx.memory(id) if event.subject_table == "memories" and id else None
-    if row is None:
+    if row is None or not may_see(who, Reach(tx.owner, None), record_of(row).partition):
         return [], None
     if "was" in event.data:
         return _restored(write, event, row)
