@@ -164,27 +164,27 @@ def postgres_place(server):
     server.give_back(name)
 
 
-STORES = ["memory", "file", "encrypted", "postgres"]
+SQLITE = ("memory", "file", "encrypted")
 
 
 def pytest_collection_modifyitems(config, items):
-    """Let a test run on a plain file or on an encrypted one, by turns: the code is the same.
+    """Let a test run on PostgreSQL, and on one of the stores of SQLite by turns.
 
-    With EVERY_STORE=1 it runs on both, and always where it is marked so.
+    With EVERY_STORE=1 it runs on all, and always where it is marked so.
     """
     if os.environ.get("EVERY_STORE"):
         return
     kept, left = [], []
     for item in items:
         store = getattr(item, "callspec", None) and item.callspec.params.get("open_store")
-        turn = ("file", "encrypted")[zlib.crc32(item.nodeid.split("[")[0].encode()) % 2]
-        is_both = store not in ("file", "encrypted") or item.get_closest_marker("every_store")
-        (kept if is_both or store == turn else left).append(item)
+        turn = SQLITE[zlib.crc32(item.nodeid.split("[")[0].encode()) % len(SQLITE)]
+        is_every = store not in SQLITE or item.get_closest_marker("every_store")
+        (kept if is_every or store == turn else left).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = kept
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=[*SQLITE, "postgres"])
 def open_store(request, tmp_path):
     """Return a function that opens stores on one place, with `clock` and `backend` attributes."""
     backend = request.param

@@ -474,6 +474,7 @@ class Life(RuleBasedStateMachine):
 
 
 @pytest.mark.timeout(max(180, STEPS))  # seconds
+@pytest.mark.every_store
 def test_a_life_agrees_with_its_model(open_store):
     class Here(Life):
         place = open_store
