@@ -101,7 +101,7 @@ class Bound:
         figures, begun = self._engine.figures, time.perf_counter()
         try:
             result = self._run(function, *args, **kwargs)
-        except BaseException:
+        except BaseException:  # an interrupt is a failed call, too; raised again
             figures.called(verb, time.perf_counter() - begun, found=None, failed=True)
             raise
         found = _finds(result) if verb in _LOOKUPS else None
