@@ -15,8 +15,10 @@ from simonides.core.record import Draft
 from simonides.core.results import AuditReport
 from simonides.core.scope import GLOBAL, Principal, Scope, checked_id, principal_of
 from simonides.core.validation import text
-from simonides.govern import audit, rights
+from simonides.govern import audit, tokens
+from simonides.govern import rights as granted
 from simonides.govern.rights import Grant
+from simonides.govern.tokens import NewToken, Token
 from simonides.life.metrics import store_metrics
 from simonides.life.results import StoreMetrics
 from simonides.safety import records
@@ -48,7 +50,7 @@ class Admin(Bound):
         Raises:
             InvalidInput: If the right is unknown.
         """
-        return self._call(rights.grant, user, text("right", right), org)
+        return self._call(granted.grant, user, text("right", right), org)
 
     def revoke(self, user: str, right: str, *, org: str) -> bool:
         """Take a right away; return whether the user had it.
@@ -56,11 +58,74 @@ class Admin(Bound):
         Raises:
             InvalidInput: If the right is unknown.
         """
-        return self._call(rights.revoke, user, text("right", right), org)
+        return self._call(granted.revoke, user, text("right", right), org)
 
     def grants(self, *, org: str) -> list[Grant]:
         """Return the grants of an organisation."""
-        return self._call(rights.grants, org)
+        return self._call(granted.grants, org)
+
+    def new_token(
+        self,
+        name: str,
+        *,
+        user: str | None = None,
+        any_user: bool = False,
+        org: str | None = None,
+        rights: Sequence[str] = ("read", "write"),
+        agent: str | None = None,
+        purpose: str | None = None,
+        expires: datetime | str | None = None,
+    ) -> NewToken:
+        """Give a program a token for the server; its secret is shown this once.
+
+        Args:
+            name: What it is for; the program's name in the audit trail.
+            user: The user that it acts for.
+            any_user: Instead of a user: it may act for each user of the organisation, whom a
+                request names.
+            org: The organisation; the default one without it. Without a user, too, the token is
+                an administrator's of the whole store.
+            rights: Of ``read``, ``write``, ``review`` (decide what waits) and ``admin``.
+            agent: The agent that it acts as.
+            purpose: What its memories are used for.
+            expires: When it ends.
+
+        Raises:
+            InvalidInput: If a name or right is malformed, or it is not clear for whom the token is.
+            ScopeDenied: If this administrator is not of the organisation.
+            StoreError: If the store could not.
+        """
+        return self._call(
+            tokens.new_token,
+            name,
+            user=user,
+            any_user=any_user,
+            org=org,
+            rights=rights,
+            agent=agent,
+            purpose=purpose,
+            expires=expires,
+        )
+
+    def tokens(self, *, org: str | None = None) -> list[Token]:
+        """Return the tokens, oldest first, without their secrets.
+
+        Args:
+            org: Only those of this organisation.
+        """
+        return self._call(tokens.tokens, org=org)
+
+    def revoke_token(self, token: str) -> Token:
+        """Revoke a token; a second later no process accepts it.
+
+        Args:
+            token: Its id, its prefix, or its name.
+
+        Raises:
+            NotFound: If there is none.
+            InvalidInput: If several have this name.
+        """
+        return self._call(tokens.revoke_token, token)
 
     def safety(
         self, *, org: str, since: datetime | str | None = None, limit: int = 100

@@ -46,6 +46,7 @@ from simonides.core.results import (
 )
 from simonides.core.settings import Settings
 from simonides.govern.rights import Grant
+from simonides.govern.tokens import NewToken, Token
 from simonides.life.results import Collection, Consolidation, HygieneReport, Metrics, StoreMetrics
 from simonides.models.embedder import Embedder, Reranker, TokenCounter
 from simonides.safety.results import Feedback, SafetyRecord
@@ -1299,6 +1300,69 @@ class AsyncAdmin:
     async def grants(self, *, org: str) -> list[Grant]:
         """Return the grants of an organisation."""
         return await self._threads.read(self._blocking.grants, org=org)
+
+    async def new_token(
+        self,
+        name: str,
+        *,
+        user: str | None = None,
+        any_user: bool = False,
+        org: str | None = None,
+        rights: Sequence[str] = ("read", "write"),
+        agent: str | None = None,
+        purpose: str | None = None,
+        expires: datetime | str | None = None,
+    ) -> NewToken:
+        """Give a program a token for the server; its secret is shown this once.
+
+        Args:
+            name: What it is for; the program's name in the audit trail.
+            user: The user that it acts for.
+            any_user: Instead of a user: it may act for each user of the organisation, whom a
+                request names.
+            org: The organisation; the default one without it. Without a user, too, the token is
+                an administrator's of the whole store.
+            rights: Of ``read``, ``write``, ``review`` (decide what waits) and ``admin``.
+            agent: The agent that it acts as.
+            purpose: What its memories are used for.
+            expires: When it ends.
+
+        Raises:
+            InvalidInput: If a name or right is malformed, or it is not clear for whom the token is.
+            ScopeDenied: If this administrator is not of the organisation.
+            StoreError: If the store could not.
+        """
+        return await self._threads.write(
+            self._blocking.new_token,
+            name,
+            user=user,
+            any_user=any_user,
+            org=org,
+            rights=rights,
+            agent=agent,
+            purpose=purpose,
+            expires=expires,
+        )
+
+    async def tokens(self, *, org: str | None = None) -> list[Token]:
+        """Return the tokens, oldest first, without their secrets.
+
+        Args:
+            org: Only those of this organisation.
+        """
+        return await self._threads.read(self._blocking.tokens, org=org)
+
+    async def revoke_token(self, token: str) -> Token:
+        """Revoke a token; a second later no process accepts it.
+
+        Args:
+            token: Its id, its prefix, or its name.
+
+        Raises:
+            NotFound: If there is none.
+            InvalidInput: If several have this name.
+        """
+        return await self._threads.write(self._blocking.revoke_token, token)
 
     async def safety(
         self, *, org: str, since: datetime | str | None = None, limit: int = 100

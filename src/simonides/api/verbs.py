@@ -41,6 +41,7 @@ GROUPS = {
     "audit": "The audit trail of a user, and what is recorded for operators.",
     "task": "Tasks of an agent: their working memory.",
     "source": "Documents to look things up in; --org names whose they are.",
+    "token": "Credentials of programs for the server.",
     "admin": "The whole store; --actor names who does it.",
 }
 """The groups of verbs, each with its line of help."""
@@ -172,6 +173,12 @@ VERBS: tuple[Verb, ...] = (
          "Take a right away.", result="revoked"),
     Verb("grants", "admin", "admin:Admin.grants", "reads",
          "Print the grants of an organisation."),
+    Verb("new", "token", "admin:Admin.new_token", "writes",
+         "Give a program a token for the server, and print it once."),
+    Verb("list", "token", "admin:Admin.tokens", "reads",
+         "Print the tokens, oldest first, without their secrets."),
+    Verb("revoke", "token", "admin:Admin.revoke_token", "writes",
+         "Revoke a token."),
     Verb("safety", "admin", "admin:Admin.safety", "reads",
          "Print the safety records of an organisation, newest first."),
     Verb("feedback", "admin", "admin:Admin.feedback", "reads",

@@ -29,7 +29,10 @@ COMPLETION = "_SIMONIDES_COMPLETE"
 GLOBALS = frozenset(f"--{name}" for name in ("store", *IDENTITY))
 """Global options with a value; they may stand anywhere."""
 
-SAME_NAMES = (("--actor", ["audit", "list"]), ("--session", ["privacy", "refuse"]))
+SAME_NAMES = (
+    ("--actor", ["audit", "list"]), ("--session", ["privacy", "refuse"]),
+    *((name, ["token", "new"]) for name in ("--user", "--agent", "--purpose")),
+)  # fmt: skip
 """Options of commands that have the name of a global one: after the command they are its own."""
 
 app = typer.Typer(cls=Commands, rich_markup_mode=None)

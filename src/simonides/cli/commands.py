@@ -134,7 +134,7 @@ def _function(group: str, name: str) -> Function:
 
 def _target(context: typer.Context, group: str) -> Any:
     """Return the object that has the verbs of a group."""
-    if group == "admin":
+    if group in ("admin", "token"):
         return caller.admin(context)
     if group == "source":
         return caller.open_store(context)

@@ -24,6 +24,7 @@ from simonides.core.errors import (
 from simonides.core.outcome import Event, Outcome
 from simonides.core.record import Record, Source
 from simonides.govern.rights import Grant
+from simonides.govern.tokens import NewToken, Token
 from simonides.knowledge.results import DocumentSource, SourceReport
 from simonides.life.results import (
     Collection,
@@ -37,7 +38,7 @@ from simonides.safety.results import Feedback, SafetyRecord
 SHOWN_CHARS = 100
 """Maximum number of characters of a memory in a line of a list; chosen for a terminal."""
 
-Operated = Grant | DocumentSource | Consolidation | SafetyRecord | Feedback
+Operated = Grant | Token | DocumentSource | Consolidation | SafetyRecord | Feedback
 Item = (
     Record | Event | results.Hit | results.Refusal | results.Receipt | results.Waiting
     | results.Conversation | Operated
@@ -176,7 +177,7 @@ def _lines(result: Any) -> Iterable[str]:
             yield f"removed: {result.removed}"
         case results.SessionReport() | results.Buffer():
             yield from _conversation(result)
-        case results.Refusal() | Grant() | SafetyRecord() | Feedback() | Consolidation():
+        case results.Refusal() | Grant() | Token() | SafetyRecord() | Feedback() | Consolidation():
             yield _item(result)
         case results.AddReport() | SourceReport():
             yield from _report(result)
@@ -255,6 +256,14 @@ def _item(item: Item) -> str:
 
 def _operated(item: Operated) -> str:
     match item:
+        case NewToken():
+            return f"{item.secret}\nIt is shown this once; send it as: Authorization: Bearer …"
+        case Token():
+            whose = item.user or ("any user" if item.org else "the whole store")
+            used = "never used" if item.last_used is None else f"used {item.last_used:%Y-%m-%d}"
+            ends = "" if item.expires is None else f", until {item.expires:%Y-%m-%d}"
+            about = f"{item.org or '-'}  {whose}  {' '.join(item.rights)}"
+            return f"{item.prefix}  {item.name}  {about}  [by {item.by}, {used}{ends}]"
         case Grant():
             right = item.right.value + ("" if item.subject is None else f":{item.subject}")
             return f"{item.grantee}  {right}  [by {item.by}, {item.at:%Y-%m-%d}]"

@@ -191,39 +191,39 @@ def _named(right: str, grantee: str) -> tuple[Right, str]:
     return kind, checked_id("right", subject) if subject else ""
 
 
-def grant(engine: Engine, who: Principal, grantee: str, right: str, org: str) -> Grant:
+def grant(engine: Engine, who: Principal, user: str, right: str, org: str) -> Grant:
     """Give a right to a user of an organisation; a right that the user has already stays.
 
     Raises:
         InvalidInput: If the right is unknown.
         ScopeDenied: If the caller does not administer the organisation.
     """
-    with _changing(engine, who, grantee, right, org) as (tx, kind, subject, held):
+    with _changing(engine, who, user, right, org) as (tx, kind, subject, held):
         if held is None:
             row = {
                 "owner": tx.owner,
                 "id": tx.new_id(),
-                "grantee": grantee,
+                "grantee": user,
                 "right_": kind.value,
                 "subject": subject,
                 "by_": who.name,
                 "at": tx.now,
             }
-            tx.add("grants", row, EventType.GRANTED, f"{right} to {grantee}")
-    wanted = (grantee, kind, subject or None)
+            tx.add("grants", row, EventType.GRANTED, f"{right} to {user}")
+    wanted = (user, kind, subject or None)
     return next(g for g in grants(engine, who, org) if (g.grantee, g.right, g.subject) == wanted)
 
 
-def revoke(engine: Engine, who: Principal, grantee: str, right: str, org: str) -> bool:
+def revoke(engine: Engine, who: Principal, user: str, right: str, org: str) -> bool:
     """Take a right away; return whether the user had it.
 
     Raises:
         InvalidInput: If the right is unknown.
         ScopeDenied: If the caller does not administer the organisation.
     """
-    with _changing(engine, who, grantee, right, org) as (tx, _, _, held):
+    with _changing(engine, who, user, right, org) as (tx, _, _, held):
         if held is not None:
-            tx.remove("grants", held, EventType.REVOKED, f"{right} from {grantee}")
+            tx.remove("grants", held, EventType.REVOKED, f"{right} from {user}")
     return held is not None
 
 

@@ -13,7 +13,8 @@ from simonides.core.outcome import Outcome
 from simonides.core.record import Draft, Importance, Record, Source, id_text
 from simonides.core.results import Buffer, Page
 from simonides.core.scope import Principal
-from simonides.core.validation import between, enum_member, one_of, text
+from simonides.core.validation import between, enum_member, one_of
+from simonides.core.validation import text as checked_text
 from simonides.prompt.lines import estimated_tokens
 from simonides.recall.lookup import MAX_LISTED
 from simonides.recall.view import unrefused
@@ -33,7 +34,7 @@ from simonides.write.remember import decided, embedded
 def note(
     engine: Engine,
     who: Principal,
-    said: str,
+    text: str,
     *,
     key: str | None = None,
     category: str | None = None,
@@ -43,12 +44,12 @@ def note(
     weight = enum_member(Importance, "importance", importance)
     policy = engine.policies.for_org(who.home.org, who.agent)
     if key is not None:
-        check_key(text("key", key), policy)
+        check_key(checked_text("key", key), policy)
     if category is not None:
         one_of("category", category, policy.categories)
     named = {"key": key, "category": category}
     draft = Draft(
-        text("text", said),
+        checked_text("text", text),
         position=0,
         session=who.conversation,
         role="assistant",

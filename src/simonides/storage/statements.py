@@ -27,6 +27,10 @@ TABLES = {
     "tasks": ("owner", "id", "name", "status", "begun", "last", "data", "salt"),
     "documents": ("owner", "id", "source", "place", "path", "hash", "passages", "at", "salt"),
     "grants": ("owner", "id", "grantee", "right_", "subject", "by_", "at"),
+    "api_tokens": (
+        "owner", "id", "prefix", "digest", "name", "org", "user_", "agent", "purpose", "rights",
+        "by_", "at", "expires", "salt",
+    ),
     "safety": (
         "owner", "id", "at", "expires", "kind", "level", "note", "user_code", "session_code", "salt"
     ),
@@ -341,6 +345,9 @@ DONE_DUE = f"{NOT_DUE} AND at = :at AND tries = :tries"
 MOVE_DUE = _SQL["MOVE_DUE"]
 
 GRANTS = _SQL["GRANTS"]
+
+API_TOKENS = f"SELECT {', '.join(TABLES['api_tokens'])} FROM api_tokens WHERE owner = :owner"
+API_TOKEN = f"{API_TOKENS} AND prefix = :prefix"
 
 DOCUMENTS = f"""
 SELECT {", ".join(TABLES["documents"])} FROM documents WHERE owner = :owner ORDER BY source, path"""

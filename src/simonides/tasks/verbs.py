@@ -15,7 +15,8 @@ from simonides.core.outcome import EventType, Outcome
 from simonides.core.record import Draft, Importance, Record, Source, id_text
 from simonides.core.results import Digest, TaskReport
 from simonides.core.scope import Principal, Scope
-from simonides.core.validation import enum_member, text
+from simonides.core.validation import enum_member
+from simonides.core.validation import text as checked_text
 from simonides.govern.alerts import THRESHOLDS, open_tasks
 from simonides.govern.rights import Reach, may_see
 from simonides.prompt.core_block import core_block
@@ -143,7 +144,7 @@ def _clean(engine: Engine, who: Principal, field: str, said: str) -> str:
     Raises:
         InvalidInput: If it may not be kept at all.
     """
-    draft = Draft(text(field, said), position=0)
+    draft = Draft(checked_text(field, said), position=0)
     judged = judge(candidate_of(engine, who, draft))
     if not isinstance(judged, Commit):
         raise InvalidInput(field, f"is not stored: {', '.join(judged.reasons)}")
@@ -274,7 +275,7 @@ def before_tool(engine: Engine, who: Principal, id: str, name: str, input: objec
         texts = _texts(connection, who, roots_of(state))
     said = input if isinstance(input, str) else json.dumps(input, default=str, ensure_ascii=False)
     in_prompt = [*texts.values(), *core_records(engine, who)]
-    about = f"{text('name', name)} {said[:INPUT_CHARS]}"
+    about = f"{checked_text('name', name)} {said[:INPUT_CHARS]}"
     shown = [*state.shown, *(record.id for record in in_prompt)]
     options: dict[str, Any] = {"max_items": PULL_ITEMS, "has_core": False, "receipt": False}
     pulled = digest(engine, who, about, shown=shown, **options)
@@ -316,7 +317,7 @@ def observe(
     most = engine.policies.for_org(who.home.org, who.agent).task.observations
     said = result if isinstance(result, str) else json.dumps(result, default=str)
     source = Source.TOOL_VERIFIED if verified else Source.EXTERNAL
-    draft = Draft(said, position=0, role="tool", source=source, origin=text("tool", tool))
+    draft = Draft(said, position=0, role="tool", source=source, origin=checked_text("tool", tool))
 
     def observed(state: Working, root: str) -> dict[str, Any]:
         changed = state.with_observation(root, weight, most=most, verified=verified)
@@ -339,7 +340,7 @@ def _kept_names(keep: Sequence[str], result: object, *, verified: bool) -> tuple
 
 
 def note_in_task(
-    engine: Engine, who: Principal, id: str, said: str, *, resolves: object = None
+    engine: Engine, who: Principal, id: str, text: str, *, resolves: object = None
 ) -> Outcome:
     """Keep a note of the agent in the scratchpad.
 
@@ -347,14 +348,14 @@ def note_in_task(
         engine: The store.
         who: The user in the task's scope.
         id: The task.
-        said: The note.
+        text: The note.
         resolves: An earlier note that this one settles: it leaves the scratchpad.
 
     Raises:
         NotFound: If the earlier note is not in the scratchpad.
     """
     source, settled = Source.AGENT_INFERRED, None
-    draft = Draft(text("text", said), position=0, role="assistant", source=source)
+    draft = Draft(checked_text("text", text), position=0, role="assistant", source=source)
     if resolves is not None:
         settled = find(engine, who, resolves, [Reach(who.owner, frozenset({who.home.task}))]).root
         with engine.db.read(who.owner) as connection:
@@ -411,7 +412,7 @@ def complete(engine: Engine, who: Principal, id: str, learning: str | None = Non
     important = len(drafts)
     drafts += _values(engine, who, state)
     if learning is not None:
-        lesson, source = text("learning", learning), Source.TASK_LEARNING
+        lesson, source = checked_text("learning", learning), Source.TASK_LEARNING
         drafts.append(Draft(lesson, category="task_learning", source=source, origin=origin))
     user = Scope(who.home.org, who.home.user)
     outcomes = remember(engine, replace(who, home=user, session=None), drafts)

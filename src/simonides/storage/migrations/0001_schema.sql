@@ -248,6 +248,26 @@ CREATE TABLE grants (
   UNIQUE (owner, grantee, right_, subject)
 ) {clustered};
 
+-- Credentials of programs that come over a network; only a digest of the secret is kept.
+CREATE TABLE api_tokens (
+  owner   {text} NOT NULL,  -- the store: its administrators give them
+  id      {blob} NOT NULL,
+  prefix  {text} NOT NULL,  -- of the token, to look it up
+  digest  {blob} NOT NULL,
+  name    {text} NOT NULL,
+  org     {text},           -- NULL: the whole store
+  user_   {text},           -- NULL: any user of the organisation
+  agent   {text},
+  purpose {text},
+  rights  {text} NOT NULL,
+  by_     {text} NOT NULL,
+  at      {int}  NOT NULL,
+  expires {int},
+  salt    {blob} NOT NULL,
+  PRIMARY KEY (owner, id),
+  UNIQUE (owner, prefix)
+) {strict};
+
 -- Files and pages that were read; their passages are memories of the same owner.
 CREATE TABLE documents (
   owner    {text} NOT NULL,
