@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from simonides.api.store import Store, open  # noqa: A004  the public name
     from simonides.api.task import Task
     from simonides.core.errors import (
+        ChangedMeanwhile,
         ConfigurationError,
         IdempotencyMismatch,
         InvalidInput,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         StoreFull,
         StoreReadOnly,
         StoreUnavailable,
+        Unauthenticated,
     )  # fmt: skip
     from simonides.core.outcome import Outcome, OutcomeKind, Outcomes
     from simonides.core.record import (
@@ -78,9 +80,10 @@ _HOMES = {
     "api.store": "Store open",
     "api.task": "Task",
     "core.errors": """
-        ConfigurationError IdempotencyMismatch InvalidInput InvalidScope KeyUnavailable MissingExtra
-        NotFound NotReplayable OwnerRequired PolicyInvalid QuotaExceeded Refused ScopeDenied
-        SimonidesError StoreCorrupt StoreError StoreFull StoreReadOnly StoreUnavailable
+        ChangedMeanwhile ConfigurationError IdempotencyMismatch InvalidInput InvalidScope
+        KeyUnavailable MissingExtra NotFound NotReplayable OwnerRequired PolicyInvalid
+        QuotaExceeded Refused ScopeDenied SimonidesError StoreCorrupt StoreError StoreFull
+        StoreReadOnly StoreUnavailable Unauthenticated
     """,
     "core.outcome": "Outcome OutcomeKind Outcomes",
     "core.record": "Draft Importance Kind Record Sensitivity Source Status Trust",
@@ -111,12 +114,12 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "AddReport", "Admin", "AsyncAdmin", "AsyncMemory", "AsyncSession", "AsyncStore", "AsyncTask",
-    "ConfigurationError", "Digest", "Draft", "Explanation", "Hit", "IdempotencyMismatch",
-    "Importance", "InvalidInput", "InvalidScope", "KeyUnavailable", "Kind", "Memory",
-    "MissingExtra", "NotFound", "NotReplayable", "Outcome", "OutcomeKind", "Outcomes",
+    "ChangedMeanwhile", "ConfigurationError", "Digest", "Draft", "Explanation", "Hit",
+    "IdempotencyMismatch", "Importance", "InvalidInput", "InvalidScope", "KeyUnavailable", "Kind",
+    "Memory", "MissingExtra", "NotFound", "NotReplayable", "Outcome", "OutcomeKind", "Outcomes",
     "OwnerRequired", "Page", "PolicyInvalid", "QuotaExceeded", "Recall", "Receipt", "Record",
     "Refused", "ScopeDenied", "Sensitivity", "Session", "Settings", "SimonidesError", "Source",
     "Status", "Store", "StoreCorrupt", "StoreError", "StoreFull", "StoreReadOnly",
-    "StoreUnavailable", "Task", "Trust", "__version__", "aopen", "memory_of", "open",
-    "testing", "types", "wrap",
+    "StoreUnavailable", "Task", "Trust", "Unauthenticated", "__version__", "aopen",
+    "memory_of", "open", "testing", "types", "wrap",
 ]  # fmt: skip

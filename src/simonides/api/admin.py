@@ -9,7 +9,7 @@ from pathlib import Path
 from simonides.api.call import Bound
 from simonides.api.memory import Memory
 from simonides.core.engine import Engine
-from simonides.core.errors import OwnerRequired, StoreError
+from simonides.core.errors import OwnerRequired, ScopeDenied, StoreError
 from simonides.core.outcome import Outcomes
 from simonides.core.record import Draft
 from simonides.core.results import AuditReport
@@ -196,7 +196,9 @@ class Admin(Bound):
         return self._call(audit.verify_all)
 
 
-def _backup(engine: Engine, _: Principal, path: str | Path) -> Path:
+def _backup(engine: Engine, who: Principal, path: str | Path) -> Path:
+    if who.home != GLOBAL:
+        raise ScopeDenied(GLOBAL.path, "admin", "an administrator of the whole store can do it")
     target = Path(text("path", str(Path(path))))
     if not target.parent.is_dir():
         raise StoreError(str(target), "its folder does not exist; make it first")

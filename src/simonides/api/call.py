@@ -29,10 +29,10 @@ _VERBS = {
 }  # fmt: skip
 
 
-_COUNTED = {
-    each.function.partition(":")[2]: ".".join(filter(None, (each.group, each.name)))
-    for each in VERBS
-} | {"Memory.task": "task.begin", "Agent.run": "agent.run"}
+_COUNTED = {each.function.partition(":")[2]: each.counted_as for each in VERBS} | {
+    "Memory.task": "task.begin",
+    "Agent.run": "agent.run",
+}
 """What calls of a method are counted as; others by their class."""
 
 _LOOKUPS = frozenset("recall digest profile get list history tools".split())

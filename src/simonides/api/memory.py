@@ -347,6 +347,7 @@ class Memory(Bound):
         importance: str | None = None,
         expires: datetime | str | None = None,
         quote: str | None = None,
+        if_version: str | Record | None = None,
     ) -> Outcome:
         """Replace what is remembered, or change how it is kept; a correction always wins.
 
@@ -357,10 +358,13 @@ class Memory(Bound):
             importance: ``normal``, ``high`` or ``critical``; None leaves it.
             expires: Its hard expiry; ``never`` for no end; None leaves it.
             quote: Evidence for the content, verbatim.
+            if_version: The version that you have seen, an id or a record: if another is in force,
+                nothing is done.
 
         Raises:
             NotFound: If there is no such memory in the own scope; it names the nearest key.
             InvalidInput: If nothing is to be changed, or a value is not storable.
+            ChangedMeanwhile: If it is another version than ``if_version``.
             StoreError: If the store could not; nothing was written.
         """
         from simonides.change.correct import correct
@@ -373,21 +377,26 @@ class Memory(Bound):
             importance=importance,
             expires=expires,
             quote=quote,
+            if_version=if_version,
         )
 
-    def confirm(self, which: str | Record | Hit) -> Outcome:
+    def confirm(
+        self, which: str | Record | Hit, *, if_version: str | Record | None = None
+    ) -> Outcome:
         """Confirm a memory: it counts as verified now.
 
         Args:
             which: As for `correct`.
+            if_version: As for `correct`.
 
         Raises:
             NotFound: If there is no such memory in the own scope; it names the nearest key.
+            ChangedMeanwhile: If it is another version than ``if_version``.
             StoreError: If the store could not; nothing was written.
         """
         from simonides.change.correct import confirm
 
-        return self._call(confirm, which)
+        return self._call(confirm, which, if_version=if_version)
 
     def promote(self, which: str | Record | Hit, to: str = "org") -> Outcome:
         """Copy a memory upward: from a task to its user or org, from a user to its org.
@@ -408,7 +417,9 @@ class Memory(Bound):
 
         return self._call(promote, which, text("to", to))
 
-    def forget(self, which: str | Record | Hit) -> Outcome:
+    def forget(
+        self, which: str | Record | Hit, *, if_version: str | Record | None = None
+    ) -> Outcome:
         """Delete a memory with all its versions and what was derived from it.
 
         Turns that say it again stay without the clauses that do. A tombstone without content
@@ -416,14 +427,16 @@ class Memory(Bound):
 
         Args:
             which: As for `correct`.
+            if_version: As for `correct`.
 
         Raises:
             NotFound: If there is no such memory in the own scope; it names the nearest key.
+            ChangedMeanwhile: If it is another version than ``if_version``.
             StoreError: If the store could not; nothing was deleted.
         """
         from simonides.change.forget import forget
 
-        return self._call(forget, which)
+        return self._call(forget, which, if_version=if_version)
 
     def undo(self, outcome: Outcome | Outcomes | AddReport | Event | Asked | str) -> Outcome:
         """Take a change back: what it stored ends, and what it ended or changed is as before.

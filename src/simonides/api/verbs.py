@@ -20,6 +20,8 @@ class Verb(NamedTuple):
         result: Name of a bare result: a number, a text, a truth value, or nothing.
         options: Positional arguments that are options on the command line.
         is_command: Whether the command line has it.
+        path: Its path on a server, with its method if that does not follow from `does`; "" for the
+            usual one, of group and name.
     """
 
     name: str
@@ -30,6 +32,22 @@ class Verb(NamedTuple):
     result: str = ""
     options: tuple[str, ...] = ()
     is_command: bool = True
+    path: str = ""
+
+    @property
+    def counted_as(self) -> str:
+        """Its name with that of its group."""
+        return ".".join(filter(None, (self.group, self.name)))
+
+    @property
+    def route(self) -> str:
+        """Its HTTP method and path under ``/v1``; in the path, arguments in braces."""
+        method = "GET" if self.does == "reads" else "POST"
+        if self.path:
+            return self.path if " " in self.path else f"{method} {self.path}"
+        of_group = {"task": "/tasks/{task}", "session": "/sessions/{session}"}
+        place = of_group.get(self.group, f"/{self.group}" if self.group else "")
+        return f"{method} {place}/{self.name.replace('_', '-')}"
 
 
 GROUPS = {
@@ -48,35 +66,38 @@ GROUPS = {
 
 VERBS: tuple[Verb, ...] = (
     Verb("remember", "", "memory:Memory.remember", "writes",
-         "Store one statement, or say why not."),
+         "Store one statement, or say why not.", path="/memories"),
     Verb("remember_many", "", "memory:Memory.remember_many", "writes",
-         "Store statements; a refusal concerns its own item only.", is_command=False),
+         "Store statements; a refusal concerns its own item only.", is_command=False,
+         path="/memories/batch"),
     Verb("add", "", "memory:Memory.add", "writes",
-         "Keep what was said, and learn facts and rules from it."),
+         "Keep what was said, and learn facts and rules from it.", path="/messages"),
     Verb("recall", "", "memory:Memory.recall", "reads",
-         "Print the memories that serve a query, best first."),
+         "Print the memories that serve a query, best first.", path="POST /recall"),
     Verb("digest", "", "memory:Memory.digest", "reads",
-         "Print the part of a prompt that the memory fills."),
+         "Print the part of a prompt that the memory fills.", path="POST /digest"),
     Verb("profile", "", "memory:Memory.profile", "reads",
          "Print what is known of the user."),
     Verb("get", "", "memory:Memory.get", "reads",
-         "Print one memory."),
+         "Print one memory.", path="/memories/{which}"),
     Verb("list", "", "memory:Memory.list", "reads",
-         "Print all memories that the caller may read, newest first."),
+         "Print all memories that the caller may read, newest first.", path="/memories"),
     Verb("history", "", "memory:Memory.history", "reads",
-         "Print every version of a memory, oldest first."),
+         "Print every version of a memory, oldest first.", path="/memories/{which}/history"),
     Verb("explain", "", "memory:Memory.explain", "reads",
-         "Say why a query would or would not recall a memory."),
+         "Say why a query would or would not recall a memory.",
+         path="POST /memories/{which}/explain"),
     Verb("status", "", "memory:Memory.status", "reads",
          "Print counts of one's own memories, and of the store."),
     Verb("correct", "", "memory:Memory.correct", "writes",
-         "Replace what is remembered, or change how it is kept."),
+         "Replace what is remembered, or change how it is kept.", path="PATCH /memories/{which}"),
     Verb("confirm", "", "memory:Memory.confirm", "writes",
-         "Confirm a memory: it counts as verified now."),
+         "Confirm a memory: it counts as verified now.", path="/memories/{which}/confirm"),
     Verb("promote", "", "memory:Memory.promote", "writes",
-         "Copy a memory upward, from a task or a user.", options=("to",)),
+         "Copy a memory upward, from a task or a user.", options=("to",),
+         path="/memories/{which}/promote"),
     Verb("forget", "", "memory:Memory.forget", "writes",
-         "Delete a memory, its versions and all derived from it."),
+         "Delete a memory, its versions and all derived from it.", path="DELETE /memories/{which}"),
     Verb("undo", "", "memory:Memory.undo", "writes",
          "Take a change back, or what was just forgotten in words."),
     Verb("sessions", "", "memory:Memory.sessions", "reads",
@@ -94,9 +115,9 @@ VERBS: tuple[Verb, ...] = (
     Verb("refuse", "privacy", "groups:Privacy.refuse", "writes",
          "Store and show nothing more of a key or a topic."),
     Verb("allow", "privacy", "groups:Privacy.allow", "writes",
-         "Take a refusal back.", result="allowed"),
+         "Take a refusal back.", result="allowed", path="DELETE /privacy/{id}"),
     Verb("list", "privacy", "groups:Privacy.list", "reads",
-         "Print all refusals, oldest first."),
+         "Print all refusals, oldest first.", path="/privacy"),
     Verb("pause_recall", "privacy", "groups:Privacy.pause_recall", "writes",
          "Put nothing of the memory into prompts.", result="paused"),
     Verb("resume_recall", "privacy", "groups:Privacy.resume_recall", "writes",
@@ -104,13 +125,14 @@ VERBS: tuple[Verb, ...] = (
     Verb("forget", "privacy", "groups:Privacy.forget", "writes",
          "Forget what a topic or a person names.", result="forgotten"),
     Verb("list", "pending", "groups:Pending.list", "reads",
-         "Print what waits for a decision, oldest first."),
+         "Print what waits for a decision, oldest first.", path="/pending"),
     Verb("approve", "pending", "groups:Pending.approve", "writes",
-         "Do what is proposed, or let the newer of two hold."),
+         "Do what is proposed, or let the newer of two hold.", path="/pending/{id}/approve"),
     Verb("reject", "pending", "groups:Pending.reject", "writes",
-         "Drop what is proposed, or let the older of two hold.", result="rejected"),
+         "Drop what is proposed, or let the older of two hold.", result="rejected",
+         path="/pending/{id}/reject"),
     Verb("resolve", "pending", "groups:Pending.resolve", "writes",
-         "Decide which of two statements holds."),
+         "Decide which of two statements holds.", path="/pending/{id}/resolve"),
     Verb("gc", "maintenance", "groups:Maintenance.gc", "writes",
          "Collect expired memories, old versions and decayed inferences."),
     Verb("hygiene", "maintenance", "groups:Maintenance.hygiene", "writes",
@@ -120,17 +142,18 @@ VERBS: tuple[Verb, ...] = (
     Verb("consolidations", "maintenance", "groups:Maintenance.consolidations", "reads",
          "Print what was drawn together, latest first."),
     Verb("undo_consolidation", "maintenance", "groups:Maintenance.undo_consolidation", "writes",
-         "Take back all that one consolidation did."),
+         "Take back all that one consolidation did.", path="/maintenance/consolidations/{id}/undo"),
     Verb("metrics", "maintenance", "groups:Maintenance.metrics", "reads",
          "Count what happened to the memories in the last 24 hours."),
     Verb("list", "receipts", "groups:Receipts.list", "reads",
-         "Print receipts, newest first, without their lines.", options=("limit",)),
+         "Print receipts, newest first, without their lines.", options=("limit",),
+         path="/receipts"),
     Verb("verify", "receipts", "groups:Receipts.verify", "writes",
          "Say which memories of a digest an answer uses."),
     Verb("replay", "receipts", "groups:Receipts.replay", "reads",
-         "Print the very digest of a receipt."),
+         "Print the very digest of a receipt.", path="POST /receipts/replay"),
     Verb("list", "audit", "groups:Audit.list", "reads",
-         "Print audit events, newest first."),
+         "Print audit events, newest first.", path="/audit"),
     Verb("verify", "audit", "groups:Audit.verify", "reads",
          "Check that no row or event was changed or removed."),
     Verb("record_safety", "audit", "groups:Audit.record_safety", "writes",
@@ -160,25 +183,25 @@ VERBS: tuple[Verb, ...] = (
     Verb("abandon", "task", "task:Task.abandon", "writes",
          "End the task and remove all of it.", result="removed"),
     Verb("add", "source", "store:Store.add_source", "writes",
-         "Read a folder, file or page, or what has changed in it."),
+         "Read a folder, file or page, or what has changed in it.", path="/sources"),
     Verb("list", "source", "store:Store.sources", "reads",
-         "Print the sources by name."),
+         "Print the sources by name.", path="/sources"),
     Verb("remove", "source", "store:Store.remove_source", "writes",
-         "Delete the documents of a source.", result="removed"),
+         "Delete the documents of a source.", result="removed", path="DELETE /sources/{name}"),
     Verb("remember", "admin", "admin:Admin.remember_many", "writes",
-         "Store a statement for everyone in a scope."),
+         "Store a statement for everyone in a scope.", path="/admin/memories"),
     Verb("grant", "admin", "admin:Admin.grant", "writes",
-         "Give a right to a user of an organisation."),
+         "Give a right to a user of an organisation.", path="/admin/grants"),
     Verb("revoke", "admin", "admin:Admin.revoke", "writes",
-         "Take a right away.", result="revoked"),
+         "Take a right away.", result="revoked", path="DELETE /admin/grants/{user}/{right}"),
     Verb("grants", "admin", "admin:Admin.grants", "reads",
-         "Print the grants of an organisation."),
+         "Print the grants of an organisation.", path="/admin/grants"),
     Verb("new", "token", "admin:Admin.new_token", "writes",
-         "Give a program a token for the server, and print it once."),
+         "Give a program a token for the server, and print it once.", path="/admin/tokens"),
     Verb("list", "token", "admin:Admin.tokens", "reads",
-         "Print the tokens, oldest first, without their secrets."),
+         "Print the tokens, oldest first, without their secrets.", path="/admin/tokens"),
     Verb("revoke", "token", "admin:Admin.revoke_token", "writes",
-         "Revoke a token."),
+         "Revoke a token.", path="DELETE /admin/tokens/{token}"),
     Verb("safety", "admin", "admin:Admin.safety", "reads",
          "Print the safety records of an organisation, newest first."),
     Verb("feedback", "admin", "admin:Admin.feedback", "reads",

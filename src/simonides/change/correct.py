@@ -23,7 +23,14 @@ from simonides.write.gates import insert_version, rejected
 from simonides.write.judge import Drop, judge, judge_approved
 from simonides.write.owner_write import OwnerWrite, owner_write
 from simonides.write.remember import decided, embedded
-from simonides.write.versions import changed_version, enter, renew, standing, under_key
+from simonides.write.versions import (
+    changed_version,
+    check_version,
+    enter,
+    renew,
+    standing,
+    under_key,
+)
 
 
 def correct(
@@ -36,12 +43,14 @@ def correct(
     importance: str | None = None,
     expires: Any = None,
     quote: str | None = None,
+    if_version: object = None,
 ) -> Outcome:
     """Replace what is remembered, or change how it is kept; a correction always wins.
 
     Raises:
         NotFound: If there is no such memory of the principal's own.
         InvalidInput: If nothing is to be changed, or a value is not storable.
+        ChangedMeanwhile: If it is another version than ``if_version``.
     """
     given: dict[str, Any] = {"pinned": pinned, "importance": importance, "quote": quote}
     fields = {name: value for name, value in given.items() if value is not None}
@@ -56,7 +65,7 @@ def correct(
             cells["pinned"] = int(draft.pinned)
         if importance is not None:
             cells["importance"] = draft.importance
-        return _adjust(engine, who, which, record, cells)
+        return _adjust(engine, who, which, record, cells, if_version)
     fields |= {"content": content, "source": Source.USER_CORRECTION}
     fields["triple"] = with_object(record.triple, content)
     candidate = candidate_of_record(engine, who, record, record.scope, "correct", fields)
@@ -66,7 +75,7 @@ def correct(
             return rejected(tx, judged)
     [commit] = embedded(engine, [judged])
     with owner_write(engine, record.owner, who.name) as write:
-        row = _in_force(write.tx, record, which)
+        row = _in_force(write.tx, record, which, if_version)
         kept = ("parents",) if row["ttl"] is None else ("parents", "ttl", "hard_expires_at")
         cells = {name: row[name] for name in kept} | cells
         return insert_version(write, commit, row, OutcomeKind.SUPERSEDED, **cells)
@@ -85,11 +94,16 @@ def _end_of(engine: Engine, expires: Any) -> dict[str, int | None]:
 
 
 def _adjust(
-    engine: Engine, who: Principal, which: object, record: Record, cells: Mapping[str, Any]
+    engine: Engine,
+    who: Principal,
+    which: object,
+    record: Record,
+    cells: Mapping[str, Any],
+    if_version: object,
 ) -> Outcome:
     """Store a version with the same text and other columns."""
     with owner_write(engine, record.owner, who.name) as write:
-        row = _in_force(write.tx, record, which)
+        row = _in_force(write.tx, record, which, if_version)
         changed = changed_version(write.tx, row, **cells)
         made = [
             write.tx.end(row, "superseded", EventType.SUPERSEDED, by=changed["id"]),
@@ -99,7 +113,7 @@ def _adjust(
     return Outcome(kind=OutcomeKind.SUPERSEDED, record=record_of(changed), events=tuple(made))
 
 
-def confirm(engine: Engine, who: Principal, which: object) -> Outcome:
+def confirm(engine: Engine, who: Principal, which: object, *, if_version: object = None) -> Outcome:
     """Confirm a memory: it counts as verified now.
 
     Raises:
@@ -108,7 +122,7 @@ def confirm(engine: Engine, who: Principal, which: object) -> Outcome:
     record = own(engine, who, which)
     policy = engine.policies.for_org(record.scope.org, who.agent)
     with owner_write(engine, record.owner, who.name) as write:
-        row = _in_force(write.tx, record, which)
+        row = _in_force(write.tx, record, which, if_version)
         rules = policy.categories.get(row["category"], Category())
         confirmed, event = renew(write, row, EventType.CONFIRMED, rules, verified_at=write.tx.now)
     return Outcome(kind=OutcomeKind.BUMPED, record=record_of(confirmed), events=(event,))
@@ -165,9 +179,10 @@ def ended_by(write: OwnerWrite, id: bytes) -> Iterator[MemoryRow]:
             yield changed_version(tx, row)
 
 
-def _in_force(tx: Transaction, record: Record, which: object) -> MemoryRow:
+def _in_force(tx: Transaction, record: Record, which: object, if_version: object) -> MemoryRow:
     """Return the row that is in force now of a memory that was found before the turn."""
     row = standing(tx, id_bytes(record.root))
     if row is None:
         raise NotFound(name_of(which))
+    check_version(row["id"], if_version)
     return row

@@ -31,7 +31,14 @@ from simonides.write import pending
 from simonides.write.endings import note_endings
 from simonides.write.owner_write import OwnerWrite, owner_write
 from simonides.write.tombstones import bury
-from simonides.write.versions import Vector, changed_version, enter, in_force, vector_cells
+from simonides.write.versions import (
+    Vector,
+    changed_version,
+    check_version,
+    enter,
+    in_force,
+    vector_cells,
+)
 
 MOST_TERMS = 24
 """Terms of a statement that is looked for in turns; a longer one is a text of its own. Chosen."""
@@ -46,7 +53,14 @@ _AS_SPEAKER = {
 _PERSONS = frozenset("i my me we our he his she her they their".split())
 
 
-def forget(engine: Engine, who: Principal, which: object, *, turns: bool = True) -> Outcome:
+def forget(
+    engine: Engine,
+    who: Principal,
+    which: object,
+    *,
+    turns: bool = True,
+    if_version: object = None,
+) -> Outcome:
     """Delete a memory with all its versions and what the owner derived from it; leave a tombstone.
 
     Turns that say it again, of the user and of others, stay without the clauses that do. Copies
@@ -61,22 +75,31 @@ def forget(engine: Engine, who: Principal, which: object, *, turns: bool = True)
         who: The principal.
         which: Id, key, record or hit.
         turns: Whether turns that say it again lose it; an agent decides on no words of the user.
+        if_version: The version that the caller has seen, or None.
 
     Raises:
         NotFound: If there is no such memory of the principal's own.
+        ChangedMeanwhile: If it is another version than ``if_version``.
     """
     standing = own(engine, who, which)
+    check_version(id_bytes(standing.id), if_version)
     try:
-        events = _forgotten(engine, who, standing, which, turns=turns)
+        events = _forgotten(engine, who, standing, which, if_version, turns=turns)
         engine.db.checkpoint()
     except StoreFull:
         engine.db.make_room()  # a checkpoint would use it up
-        events = _forgotten(engine, who, standing, which, turns=turns)
+        events = _forgotten(engine, who, standing, which, if_version, turns=turns)
     return Outcome(kind=OutcomeKind.FORGOTTEN, events=tuple(events))
 
 
 def _forgotten(
-    engine: Engine, who: Principal, standing: Record, which: object, *, turns: bool
+    engine: Engine,
+    who: Principal,
+    standing: Record,
+    which: object,
+    if_version: object,
+    *,
+    turns: bool,
 ) -> list[Event]:
     root = id_bytes(standing.root)
     # Copies go first: after a crash the original is still there, and the caller asks again.
@@ -87,6 +110,8 @@ def _forgotten(
         rows = versions(tx.connection, tx.owner, root)
         if not rows:
             raise NotFound(name_of(which))
+        if (current := tx.latest(root)) is not None:
+            check_version(current["id"], if_version)
         events = forget_rows(tx, rows)
         for redaction in redactions:
             redact(write, redaction)

@@ -7,6 +7,7 @@ back after that.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -29,12 +30,16 @@ from simonides.write.versions import changed_version, enter, index_row, standing
 
 UNDONE = "undone"
 
+NUMBERED = re.compile(r"(?:/\S* )?[0-9]{1,18}")
+"""How an event is named: by its number, after its owner if that is not the caller."""
+
 
 def events_of(engine: Engine, who: Principal, change: object) -> list[Event]:
     """Return the events of a change, in their order; none if it is no change."""
     match change:
-        case str() if change.isdecimal():
-            return [_event(engine, who, int(change))]
+        case str() if NUMBERED.fullmatch(change):
+            owner, _, number = change.rpartition(" ")
+            return [_event(engine, owner or who.owner, int(number))]
         case Event():
             return [change]
         case Outcome():
@@ -48,13 +53,13 @@ def events_of(engine: Engine, who: Principal, change: object) -> list[Event]:
             return []
 
 
-def _event(engine: Engine, who: Principal, number: int) -> Event:
-    params = {"owner": who.owner, "after": number - 1, "limit": 1}
-    with engine.db.read(who.owner) as connection:
+def _event(engine: Engine, owner: str, number: int) -> Event:
+    params = {"owner": owner, "after": number - 1, "limit": 1}
+    with engine.db.read(owner) as connection:
         rows = connection.rows(statements.EVENTS, params)
     if not rows or rows[0][0] != number:
         raise NotFound(str(number))
-    return event_of(who.owner, rows[0][:8], json.loads(rows[0][7]))
+    return event_of(owner, rows[0][:8], json.loads(rows[0][7]))
 
 
 def revert(engine: Engine, who: Principal, events: Sequence[Event]) -> Outcome:

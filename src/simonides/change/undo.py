@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simonides.change.correct import promote
-from simonides.change.revert import events_of, revert
+from simonides.change.revert import NUMBERED, events_of, revert
 from simonides.core.clock import DAY_MS, MINUTE_MS
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound, ScopeDenied
@@ -107,7 +107,9 @@ def finish(engine: Engine, owner: str, id: bytes) -> None:
 def _ids(outcome: object) -> list[str]:
     """Return under what copies of forgotten rows wait; a number is one of an event."""
     if isinstance(outcome, str):
-        return [] if outcome.isdecimal() else [outcome]
+        return [] if NUMBERED.fullmatch(outcome) else [outcome]
+    if isinstance(outcome, list) and all(isinstance(each, str) for each in outcome):
+        return [id for each in outcome for id in _ids(each)]
     asked = [outcome] if isinstance(outcome, Asked) else []
     if isinstance(outcome, AddReport):
         asked = [each for line in outcome.lines for each in line.asked]

@@ -8,6 +8,8 @@ SimonidesError
 ├── OwnerRequired           name a user or a session
 ├── NotFound                use the nearest key, or list what there is
 ├── NotReplayable           what a receipt showed was forgotten since
+├── ChangedMeanwhile        read it again: it is not the version that you have seen
+├── Unauthenticated         send a token that is in force
 ├── Refused                 read the outcome; only raise_for_refusal raises it
 ├── ScopeDenied             ask for a grant, or use your own scope
 ├── QuotaExceeded           free space or wait
@@ -136,6 +138,26 @@ class NotReplayable(SimonidesError, LookupError):
     def __init__(self, ids: Sequence[str]) -> None:
         self.ids = tuple(ids)
         super().__init__(f"{len(self.ids)} memories of this receipt are no longer readable")
+
+
+class ChangedMeanwhile(SimonidesError, RuntimeError):
+    """A memory is another version than the caller has seen; nothing was changed.
+
+    Attributes:
+        which: Id of the version that is in force now.
+    """
+
+    hint = "read it again, and decide again"
+
+    def __init__(self, which: str) -> None:
+        self.which = which
+        super().__init__(f"the memory was changed meanwhile; it is {which} now")
+
+
+class Unauthenticated(SimonidesError, PermissionError):
+    """A request to a server has no credential that is in force."""
+
+    hint = "send Authorization: Bearer and a token; an administrator can give one"
 
 
 class Refused(SimonidesError, PermissionError):

@@ -61,7 +61,7 @@ class Hit(Value):
     met: tuple[Meeting, ...] = ()
     terms: tuple[str, ...] = ()
     has_ended: bool = False
-    at: datetime = Field(exclude=True)
+    at: datetime
 
     @property
     def id(self) -> str:

@@ -82,6 +82,21 @@ def list_events(
     return Page(page, str(page[-1].seq) if len(chosen) > most else None)
 
 
+def length(engine: Engine, who: Principal) -> int:
+    """Return how many events the owner has."""
+    with engine.db.read(who.owner) as connection:
+        state = connection.one(statements.STATE, {"owner": who.owner})
+    return 0 if state is None else int(state[2])
+
+
+def events_after(engine: Engine, who: Principal, seq: int, limit: int = 100) -> list[Event]:
+    """Return the events that come after a number, oldest first."""
+    with engine.db.read(who.owner) as connection:
+        page = {"owner": who.owner, "after": seq, "limit": limit}
+        rows = connection.rows(statements.EVENTS, page)
+    return [event_of(who.owner, row[:8], json.loads(row[7])) for row in rows]
+
+
 def verify(engine: Engine, who: Principal) -> AuditReport:
     """Check the owner's rows against its chain."""
     return _report(engine, [who.owner])

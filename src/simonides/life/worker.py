@@ -34,6 +34,7 @@ class Worker:
 
     Attributes:
         engine: The store; set once, when both are made.
+        tends: Whether it does what time makes due; another process may.
         at_close: What closing does, by name.
         begun: The latest conversations that this program began, by owner and name: the principal
             of each.
@@ -45,7 +46,7 @@ class Worker:
         Args:
             timed: Whether a thread runs the jobs.
         """
-        self._timed = timed
+        self._timed, self.tends = timed, True
         self.engine: Engine
         self.begun: OrderedDict[tuple[str, str], Principal]
         self.at_close: dict[str, Task]
@@ -132,6 +133,8 @@ class Worker:
                     with self._lock:
                         self._running = None
                         self._ended.notify_all()
+            if not self.tends:
+                return Counter()
             return run_due(self.engine, lambda: not self._closed)
 
     def stop(self) -> None:

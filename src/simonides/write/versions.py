@@ -7,12 +7,13 @@ from enum import StrEnum
 from typing import Any, cast
 
 from simonides.core.clock import DAY_MS, to_ms
-from simonides.core.errors import NotFound
+from simonides.core.errors import ChangedMeanwhile, NotFound
 from simonides.core.outcome import Event, EventType
 from simonides.core.policy import Category
-from simonides.core.record import DRAFT_FIELDS, FIELDS, Source, Status
+from simonides.core.record import DRAFT_FIELDS, FIELDS, Source, Status, id_text
 from simonides.models.embedder import Encoded
 from simonides.recall.index import OwnerIndex, quantise
+from simonides.recall.lookup import name_of
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memories
 from simonides.storage.transaction import Transaction
@@ -107,6 +108,16 @@ def standing(tx: Transaction, root: bytes) -> MemoryRow | None:
     """Return the version of a memory in force as this turn has left it, or None."""
     row = tx.latest(root)
     return None if row is None or row["known_to"] is not None else row
+
+
+def check_version(id: bytes, seen: object) -> None:
+    """Check that a version is the one that the caller has seen, if it says which.
+
+    Raises:
+        ChangedMeanwhile: If it is another.
+    """
+    if seen is not None and name_of(seen) not in (id_text(id), id_text(id)[-8:]):
+        raise ChangedMeanwhile(id_text(id))
 
 
 def is_beside(row: MemoryRow, other: MemoryRow) -> bool:

@@ -1,0 +1,1 @@
+"""The doors of a store: REST, events, and MCP, over HTTP and a local socket."""

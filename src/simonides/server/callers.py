@@ -1,0 +1,244 @@
+"""Who asks: the credential of a request, and the principal that it may act as.
+
+Nothing in a body or a parameter chooses an identity. A header names the user only for credentials
+that may act for any user of their organisation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from typing import Protocol
+from urllib.parse import unquote
+
+from fastapi import Request
+
+from simonides.api.admin import Admin
+from simonides.api.memory import Memory
+from simonides.api.store import Store
+from simonides.core.engine import Engine
+from simonides.core.errors import InvalidInput, QuotaExceeded, ScopeDenied, Unauthenticated
+from simonides.core.scope import GLOBAL, Principal, Scope
+from simonides.govern import tokens
+from simonides.govern.tokens import Access, Caller
+
+COOKIE = "simonides"
+
+TRUSTED_S, SEEN_S = 0.5, 60.0
+"""How long a checked token is taken for good, so that a revoked one ends within a second, and how
+often its use is noted."""
+
+MOST_CACHED = 4_096
+
+FAILURES_PER_MINUTE = 30
+"""Refused credentials of one address, beyond which it waits. Set by judgement."""
+
+WHOSE = ("user", "org", "agent", "purpose", "actor", "visitor")
+"""Headers that say for whom a credential acts, as far as it may: ``Simonides-User`` and so on."""
+
+
+class TokenVerifier(Protocol):
+    """Checks credentials that the store has not given, such as those of an identity provider."""
+
+    def caller_of(self, token: str) -> Caller | None:
+        """Return who has a token; None if it is not one of the provider's, or not in force."""
+        ...
+
+
+class Callers:
+    """Checks the credentials of requests. Thread-safe."""
+
+    def __init__(self, engine: Engine, verifier: TokenVerifier | None = None) -> None:
+        self._engine, self._verifier = engine, verifier
+        self._known: OrderedDict[bytes, tuple[Caller | None, float]] = OrderedDict()
+        self._seen: dict[bytes, float] = {}
+        self._failed: OrderedDict[str, list[float]] = OrderedDict()
+        self._logins: dict[str, Caller] = {}
+        self._cookies: dict[str, Caller] = {}
+        self._lock = threading.Lock()
+
+    # -- people ------------------------------------------------------------------------------------
+
+    def login(self, caller: Caller) -> str:
+        """Return a token with which a browser can log in once."""
+        token = secrets.token_urlsafe(32)
+        with self._lock:
+            self._logins[token] = caller
+        return token
+
+    def cookie_of(self, token: str, address: str) -> str:
+        """Return the cookie for a login, which is over then.
+
+        Raises:
+            Unauthenticated: If there is no such login.
+        """
+        with self._lock:
+            caller = self._logins.pop(token, None)
+            if caller is not None:
+                cookie = secrets.token_urlsafe(32)
+                self._cookies[cookie] = caller
+                return cookie
+        self._refuse(address, "login")
+        raise Unauthenticated("this link was used before, or is of another run of the server")
+
+    # -- programs ----------------------------------------------------------------------------------
+
+    def of(self, request: Request) -> Caller:
+        """Return who sends a request.
+
+        Raises:
+            Unauthenticated: If it has no credential that is in force.
+            QuotaExceeded: If its address has sent too many that are not.
+        """
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        address = request.client.host if request.client else ""
+        if scheme.lower() == "bearer" and token:
+            return self.of_token(token.strip(), address)
+        cookie = self._cookies.get(request.cookies.get(COOKIE, ""))
+        if cookie is None:
+            raise Unauthenticated("send Authorization: Bearer and a token")
+        safe = request.method in ("GET", "HEAD")
+        if not safe and request.headers.get("sec-fetch-site") != "same-origin":
+            raise Unauthenticated("a cookie serves the server's own pages only")
+        return cookie
+
+    def of_token(self, token: str, address: str) -> Caller:
+        """Return who has a token; see `of`."""
+        key, now = hashlib.sha256(token.encode()).digest(), time.monotonic()
+        with self._lock:
+            caller, until = self._known.get(key, (None, 0.0))
+        if caller is None or until < now:
+            caller = self._checked(token)
+            with self._lock:
+                self._known[key] = caller, now + TRUSTED_S
+                while len(self._known) > MOST_CACHED:
+                    self._known.popitem(last=False)
+        if caller is None:
+            self._refuse(address, "token")
+            raise Unauthenticated("this token is unknown, was revoked, or has expired")
+        if token.startswith(tokens.MARK) and now - self._seen.get(key, -SEEN_S) >= SEEN_S:
+            self._seen[key] = now
+            tokens.note_use(self._engine, token)
+        return caller
+
+    def _checked(self, token: str) -> Caller | None:
+        if token.startswith(tokens.MARK):
+            return tokens.caller_of(self._engine, token)
+        return None if self._verifier is None else self._verifier.caller_of(token)
+
+    def _refuse(self, address: str, kind: str) -> None:
+        """Note a refused credential; of many of one address in a minute the first is audited.
+
+        Raises:
+            QuotaExceeded: If the address has sent too many.
+        """
+        now = time.monotonic()
+        with self._lock:
+            recent = [at for at in self._failed.get(address, ()) if at > now - 60]
+            self._failed[address] = [*recent, now]
+            self._failed.move_to_end(address)
+            while len(self._failed) > MOST_CACHED:
+                self._failed.popitem(last=False)
+        if len(recent) >= FAILURES_PER_MINUTE:
+            wait = max(recent[-FAILURES_PER_MINUTE] + 60 - now, 1.0)
+            raise QuotaExceeded("refused_credentials", FAILURES_PER_MINUTE, wait)
+        if not recent:
+            tokens.note_refusal(self._engine, f"{kind} {address}".strip())
+
+
+# -- the principal ---------------------------------------------------------------------------------
+
+
+def named(request: Request) -> dict[str, str]:
+    """Return what the headers of a request name: ``Simonides-User`` and so on, decoded.
+
+    Raises:
+        InvalidInput: If a header is empty or no percent-encoded UTF-8.
+    """
+    names = {}
+    for name in (*WHOSE, "session", "task", "private"):
+        value = request.headers.get(f"simonides-{name}")
+        if value is not None:
+            try:
+                names[name] = unquote(value, errors="strict")
+            except UnicodeDecodeError as error:
+                raise InvalidInput(f"Simonides-{name.title()}", "must be UTF-8") from error
+            if not names[name]:
+                raise InvalidInput(f"Simonides-{name.title()}", "is empty; leave it out")
+    return names
+
+
+def memory_of(store: Store, caller: Caller, given: dict[str, str]) -> Memory:
+    """Return the memory that a caller may act on.
+
+    Args:
+        store: The store.
+        caller: By the credential.
+        given: Who and what the request names, see `named`.
+
+    Raises:
+        ScopeDenied: If the caller may not act for whom the request names.
+        OwnerRequired: If a caller that may act for any user names none.
+    """
+    user, org = _allowed(caller, given, "user"), _allowed(caller, given, "org")
+    visitor = given.get("visitor")
+    if caller.user is not None and (visitor or "actor" in given):
+        raise denied(caller, "act_for", "the token acts for its own user only")
+    return store.memory(
+        user=user,
+        org=org,
+        task=given.get("task"),
+        session=given.get("session") if user is not None else visitor,
+        agent=_allowed(caller, given, "agent"),
+        purpose=_allowed(caller, given, "purpose"),
+        actor=given.get("actor", caller.name),
+        private=given.get("private") == "true",
+    )
+
+
+def admin_of(store: Store, caller: Caller) -> Admin:
+    """Return the administrator that a caller is, of its organisation or the whole store."""
+    home = GLOBAL if caller.org is None else Scope(caller.org)
+    return Admin(store._engine, Principal(home, actor=caller.name, is_admin=True))
+
+
+def _allowed(caller: Caller, given: dict[str, str], name: str) -> str | None:
+    """Return what a credential fixes, or else what the request names."""
+    fixed: str | None = getattr(caller, name)
+    asked = given.get(name)
+    if fixed is not None and asked not in (None, fixed):
+        raise denied(caller, name, f"the token acts as another {name}")
+    return asked if fixed is None else fixed
+
+
+def _path(caller: Caller) -> str:
+    return GLOBAL.path if caller.org is None else Scope(caller.org, caller.user).path
+
+
+def need(caller: Caller, right: Access) -> None:
+    """Check that a caller has a right.
+
+    Raises:
+        ScopeDenied: If it has not.
+    """
+    if right not in caller.rights:
+        raise denied(caller, right, "an administrator can give a token with it")
+
+
+def check_whole(caller: Caller) -> None:
+    """Check that a caller administers the whole store.
+
+    Raises:
+        ScopeDenied: If it does not.
+    """
+    need(caller, Access.ADMIN)
+    if caller.org is not None:
+        raise denied(caller, "admin", "this is for administrators of the whole store")
+
+
+def denied(caller: Caller, right: str, advice: str) -> ScopeDenied:
+    """Return the error of what a caller may not do."""
+    return ScopeDenied(_path(caller), right, advice)

@@ -1,0 +1,78 @@
+"""Whether the server lives and can answer, what it has counted, and what changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+from anyio import to_thread
+from fastapi import FastAPI, Request, Response
+from sse_starlette import EventSourceResponse
+
+from simonides.api.store import Store
+from simonides.core.errors import InvalidInput
+from simonides.core.outcome import Event
+from simonides.core.scope import GLOBAL, Principal
+from simonides.govern import audit
+from simonides.govern.tokens import Access
+from simonides.server import callers
+
+LOOKS_S = 0.5
+"""How often the stream of events looks for new ones. Set by judgement."""
+
+
+def add(app: FastAPI) -> None:
+    """Add the routes of health, figures and events."""
+    store: Store = app.state.store
+
+    @app.get("/livez", tags=["health"], summary="Whether the server runs.")
+    async def livez() -> dict[str, bool]:
+        return {"alive": True}
+
+    @app.get("/readyz", tags=["health"], summary="Whether the store answers.")
+    async def readyz() -> Response:
+        await to_thread.run_sync(audit.length, store._engine, Principal(GLOBAL))
+        return Response('{"ready": true}', media_type="application/json")
+
+    @app.get("/metrics", tags=["health"], summary="What this process has counted, for Prometheus.")
+    async def metrics(request: Request) -> Response:
+        caller = app.state.callers.of(request)
+        callers.check_whole(caller)
+        admin = callers.admin_of(store, caller)
+        text = await to_thread.run_sync(lambda: admin.metrics().prometheus())
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    @app.get("/v1/events", tags=["audit"], summary="What changes for the owner, as it happens.")
+    async def events(request: Request) -> Response:
+        """Stream the audit events of the owner, without content, as server-sent events.
+
+        It begins after the event that the header `Last-Event-ID` names, else with what comes.
+        """
+        caller = app.state.callers.of(request)
+        app.state.rates.check(caller.name)
+        callers.need(caller, Access.READ)
+        memory = callers.memory_of(store, caller, callers.named(request))
+        last = request.headers.get("last-event-id")
+        if last is not None and not (last.isdigit() and len(last) <= 18):
+            raise InvalidInput("Last-Event-ID", "is the number of an event")
+        engine, who = store._engine, memory._who
+        seen = await to_thread.run_sync(audit.length, engine, who) if last is None else int(last)
+
+        async def changes() -> AsyncIterator[dict[str, Any]]:
+            at = seen
+            while not await request.is_disconnected():
+                app.state.callers.of(request)  # a revoked token ends the stream
+                page: list[Event] = await to_thread.run_sync(audit.events_after, engine, who, at)
+                for each in page:
+                    at = each.seq
+                    yield {
+                        "id": str(at),
+                        "event": each.type.value,
+                        "data": json.dumps(each.to_dict()),
+                    }
+                if not page:
+                    await anyio.sleep(LOOKS_S)
+
+        return EventSourceResponse(changes())

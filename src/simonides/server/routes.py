@@ -1,0 +1,264 @@
+"""A route for each verb: arguments from the signature, the result as the verb's own JSON."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Annotated, Any, cast, get_args, get_origin
+from urllib.parse import unquote
+
+import anyio
+from anyio import to_thread
+from fastapi import Body, FastAPI, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, create_model
+
+from simonides.api import wire
+from simonides.api.memory import Memory
+from simonides.api.store import Store
+from simonides.api.wire import Call
+from simonides.core.errors import InvalidInput, NotFound, StoreUnavailable
+from simonides.core.outcome import Outcome, Outcomes
+from simonides.core.record import Draft, Record, Value
+from simonides.core.results import Hit, Page, Recall
+from simonides.govern.tokens import Access, Caller
+from simonides.server import callers
+
+IDEMPOTENT = ("Memory.remember", "Memory.add")
+"""Calls that take the header ``Idempotency-Key``."""
+
+CONDITIONAL = ("Memory.correct", "Memory.confirm", "Memory.forget")
+"""Calls that take the header ``If-Match``, with the id of a version."""
+
+
+class Problem(BaseModel):
+    """What went wrong, where, and what to do (RFC 9457).
+
+    Attributes:
+        type: A name of the kind of error.
+        title: The same in words.
+        status: The HTTP status.
+        detail: What was wrong, and where.
+        code: Stable name of the kind of error.
+        hint: What the caller can do.
+        retryable: Whether the same request may succeed later.
+    """
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    hint: str
+    retryable: bool
+
+
+PROBLEMS = {
+    400: "The request is malformed, or names nobody.", 401: "No credential that is in force.",
+    403: "The credential may not do this.", 404: "There is nothing under this name.",
+    409: "The key belongs to another write.", 410: "What it shows was forgotten since.",
+    412: "It is another version by now.", 413: "The body is too long.",
+    429: "Too many requests.", 503: "Try again later.", 507: "The scope is full.",
+}  # fmt: skip
+
+
+def add(app: FastAPI) -> None:
+    """Add the routes of all verbs."""
+    answers: dict[int | str, dict[str, Any]] = {
+        status: {"description": text, "content": {"application/problem+json": {
+            "schema": {"$ref": "#/components/schemas/Problem"}}}}
+        for status, text in PROBLEMS.items()
+    }  # fmt: skip
+    chosen = sorted(wire.calls().items(), key=lambda each: -each[1].path.count("/"))
+    for name, call in chosen:
+        doc = inspect.getdoc(wire.method_of(call.verb)) or call.verb.help
+        app.add_api_route(
+            f"/v1{call.path}",
+            _endpoint(app, name, call),
+            methods=[call.method],
+            operation_id=call.verb.counted_as.replace(".", "_"),
+            tags=[call.verb.group or "memory"],
+            summary=call.verb.help,
+            description=doc.partition("\n\nArgs:")[0].partition("\n\nRaises:")[0],
+            responses={200: {"model": _shape(call)}, **answers},
+        )
+
+
+def _endpoint(app: FastAPI, name: str, call: Call) -> Callable[..., Any]:
+    """Return the function that answers a call."""
+    store: Store = app.state.store
+
+    async def endpoint(request: Request, arguments: Any, **path: str) -> Response:
+        caller = app.state.callers.of(request)
+        app.state.rates.check(caller.name)
+        callers.need(caller, call.needs)
+        given = callers.named(request) | _placed(call, path)
+        values = _values(call, arguments) | _named(call, path) | _of_headers(name, request)
+        work = partial(answered, store, caller, given, call, values)
+        if call.needs is not Access.READ:
+            return await to_thread.run_sync(work)
+        try:
+            with anyio.fail_after(app.state.limits.seconds):
+                return await to_thread.run_sync(work, abandon_on_cancel=True)
+        except TimeoutError as error:
+            problem = f"did not answer within {app.state.limits.seconds:g} s"
+            raise StoreUnavailable("store", problem) from error
+
+    kind = Query() if call.method in ("GET", "DELETE") else Body()
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [inspect.Parameter("request", keyword, annotation=Request)]
+    if call.takes is Draft or call.takes.model_fields:
+        parameters.append(
+            inspect.Parameter("arguments", keyword, annotation=Annotated[call.takes, kind])
+        )
+    parameters += [inspect.Parameter(each, keyword, annotation=str) for each in call.named]
+    has_none = len(parameters) == 1 + len(call.named)
+    run: Any = partial(endpoint, arguments=None) if has_none else endpoint
+    run.__signature__ = inspect.Signature(parameters)
+    return cast("Callable[..., Any]", run)
+
+
+def answered(
+    store: Store, caller: Caller, given: dict[str, str], call: Call, values: dict[str, Any]
+) -> Response:
+    """Carry out a call, and return its answer."""
+    result = carried_out(store, caller, given, call, values)
+    if result is None and not call.verb.result:
+        raise NotFound(str(values.get("which", "")))
+    headers = {"ETag": f'"{result.id}"'} if isinstance(result, Record) else {}
+    body = json.dumps(wire.encoded(call.verb, result), ensure_ascii=False)
+    return Response(body, 200, headers, "application/json")
+
+
+def carried_out(
+    store: Store, caller: Caller, given: dict[str, str], call: Call, values: dict[str, Any]
+) -> Any:
+    """Carry out a call for a caller.
+
+    Args:
+        store: The store.
+        caller: By the credential.
+        given: Who and what the request names.
+        call: The call.
+        values: Its arguments.
+
+    Raises:
+        ScopeDenied: If the caller may not act for whom it names.
+    """
+    verb = call.verb
+    if verb.group in ("admin", "token", "source") and "org" in values and caller.org is not None:
+        if values["org"] not in (None, caller.org):
+            raise callers.denied(caller, "org", "the token is of another organisation")
+        values["org"] = caller.org
+    owner, _, method = verb.function.partition(":")[2].partition(".")
+    if verb.function == "store:Store.flush":
+        callers.check_whole(caller)
+        return store.flush()
+    if owner == "Store":
+        return getattr(store, method)(**values)
+    if owner == "Admin":
+        return getattr(callers.admin_of(store, caller), method)(**values)
+    memory = callers.memory_of(store, caller, given)
+    if verb is wire.BEGIN:
+        return memory.task(**values)._who.home.task
+    if (key := values.pop("idempotency_key", None)) is not None:
+        values = _keyed(values, key)
+    target = _target(memory, owner, values, given.get("session"))
+    return getattr(target, method)(**values)
+
+
+def _target(memory: Memory, owner: str, values: dict[str, Any], session: str | None) -> Any:
+    """Return the object that has a method."""
+    match owner:
+        case "Memory":
+            return memory
+        case "Session":
+            return memory.session(session)
+        case "Task":
+            return memory.task(name=values.pop("task"))
+        case "Tools":
+            return memory.tools()
+        case _:
+            return getattr(memory, owner.lower())
+
+
+def _keyed(values: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return the arguments of a call that is done once under a key; of messages by their ids."""
+    if "messages" not in values:
+        return {"content": replace(values["content"], idempotency_key=key)}
+    given = values["messages"]
+    turns = given if isinstance(given, list) else [given]
+    said = [t if isinstance(t, dict) else {"role": "user", "content": t} for t in turns]
+    return {**values, "messages": [{"id": f"{key}-{n}", **turn} for n, turn in enumerate(said)]}
+
+
+# -- what a request gives --------------------------------------------------------------------------
+
+
+def _placed(call: Call, path: Mapping[str, str]) -> dict[str, str]:
+    """Return the conversation or task that a path names."""
+    return {name: unquote(path[name]) for name in ("session",) if name in call.named}
+
+
+def _named(call: Call, path: Mapping[str, str]) -> dict[str, Any]:
+    return {name: unquote(path[name]) for name in call.named if name != "session"}
+
+
+def _values(call: Call, arguments: Any) -> dict[str, Any]:
+    """Return the arguments of a call from their model, without what was not given."""
+    if arguments is None:
+        return {}
+    if call.takes is Draft:
+        return {"content": arguments}
+    return {name: getattr(arguments, name) for name in arguments.model_fields_set}
+
+
+def _of_headers(name: str, request: Request) -> dict[str, Any]:
+    """Return the arguments that stand in headers."""
+    values = {}
+    if (version := request.headers.get("if-match")) is not None:
+        if name not in CONDITIONAL:
+            raise InvalidInput("If-Match", "is for correcting, confirming and forgetting")
+        values["if_version"] = version.strip().removeprefix("W/").strip('"')
+    if (key := request.headers.get("idempotency-key")) is not None:
+        if name not in IDEMPOTENT:
+            raise InvalidInput("Idempotency-Key", "is for remembering and adding")
+        values["idempotency_key"] = key
+    return values
+
+
+def invalid_request(error: RequestValidationError) -> InvalidInput:
+    """Return what is wrong with a request as the project's error."""
+    first = error.errors()[0]
+    place = ".".join(str(each) for each in first["loc"][1:] if each != "arguments") or "body"
+    return InvalidInput(place, first["msg"])
+
+
+# -- what it answers -------------------------------------------------------------------------------
+
+
+@lru_cache
+def _shape(call: Call) -> Any:
+    """Return the model of an answer, for the description of the API."""
+    hint, name = wire.hints(call.verb)["return"], call.model_name
+    if call.verb.result:
+        kind = bool if hint is type(None) else str if hint.__module__ == "pathlib" else hint
+        named: dict[str, Any] = {call.verb.result: (kind, ...)}
+        return create_model(f"{name}Answer", **named)
+    item = {Recall: Hit, Outcomes: Outcome}.get(hint)
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (list, tuple, Sequence, Page):
+        item = inner[0]
+    if item is not None:
+        more: dict[str, Any] = {"next_cursor": (str | None, None)} if origin is Page else {}
+        if hint is Recall:
+            more = {"degraded": (list[str], ...)}
+        return create_model(f"{name}Answer", items=(list[item], ...), **more)  # type: ignore[valid-type]
+    if isinstance(hint, type) and issubclass(hint, Value):
+        return hint
+    return next(
+        (each for each in inner if isinstance(each, type) and issubclass(each, Value)), dict
+    )
