@@ -4,16 +4,22 @@ import importlib.util
 import itertools
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
+import threading
 import zlib
 from pathlib import Path
 
 import psycopg
 import pytest
+import uvicorn
 from hypothesis import HealthCheck, settings
 
 import simonides
+from simonides.govern.tokens import Access, Caller
+from simonides.server.app import application
+from simonides.server.callers import Callers
 from simonides.testing import ManualClock, SmallEmbedder
 
 KEY, AUDIT_KEY = "correct horse battery staple", "kept elsewhere"
@@ -150,6 +156,58 @@ class Place:
             store.close()
 
 
+class Web:
+    """A server on loopback that serves the store of the running test."""
+
+    def __init__(self):
+        self.app = None
+        config = uvicorn.Config(self._answer, interface="asgi3", log_config=None, lifespan="off")
+        self.server, self.socket = uvicorn.Server(config), socket.socket()
+        self.socket.bind(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        self.thread = threading.Thread(target=self.server.run, args=([self.socket],))
+        self.thread.start()
+
+    async def _answer(self, scope, receive, send):
+        await self.app(scope, receive, send)
+
+    def stop(self):
+        self.server.should_exit = True
+        self.thread.join()
+
+
+class Known:
+    """Takes each request for an administrator's."""
+
+    def caller_of(self, token):
+        return Caller("test", None, None, frozenset(Access))
+
+
+class RemotePlace(Place):
+    """A place on a server: each call opens the store there, and returns its remote face."""
+
+    def __init__(self, web):
+        super().__init__("remote", ":memory:")
+        self.web, self.served = web, None
+
+    def __call__(self, **options):
+        if self.served is None or options:
+            options = {"clock": self.clock, "audit_key": AUDIT_KEY} | options
+            self.served = simonides.open(self.target, **options)
+            self.opened.append(self.served)
+            self.web.app = application(self.served, Callers(self.served._engine, Known()))
+        store = simonides.open(self.web.url, token="known")
+        self.opened.append(store)
+        return store
+
+
+@pytest.fixture(scope="session")
+def web():
+    found = Web()
+    yield found
+    found.stop()
+
+
 @pytest.fixture(scope="session")
 def new_place():
     return Place
@@ -164,11 +222,11 @@ def postgres_place(server):
     server.give_back(name)
 
 
-SQLITE = ("memory", "file", "encrypted")
+STORES = ("memory", "file", "encrypted", "remote")
 
 
 def pytest_collection_modifyitems(config, items):
-    """Let a test run on PostgreSQL, and on one of the stores of SQLite by turns.
+    """Let a test run on PostgreSQL, and on one of the other stores by turns.
 
     With EVERY_STORE=1 it runs on all, and always where it is marked so.
     """
@@ -177,19 +235,24 @@ def pytest_collection_modifyitems(config, items):
     kept, left = [], []
     for item in items:
         store = getattr(item, "callspec", None) and item.callspec.params.get("open_store")
-        turn = SQLITE[zlib.crc32(item.nodeid.split("[")[0].encode()) % len(SQLITE)]
-        is_every = store not in SQLITE or item.get_closest_marker("every_store")
+        turn = STORES[zlib.crc32(item.nodeid.split("[")[0].encode()) % len(STORES)]
+        is_every = store not in STORES or item.get_closest_marker("every_store")
         (kept if is_every or store == turn else left).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = kept
 
 
-@pytest.fixture(params=[*SQLITE, "postgres"])
+@pytest.fixture(params=[*STORES, "postgres"])
 def open_store(request, tmp_path):
     """Return a function that opens stores on one place, with `clock` and `backend` attributes."""
     backend = request.param
     if backend == "postgres":
         yield request.getfixturevalue("postgres_place")
+        return
+    if backend == "remote":
+        place = RemotePlace(request.getfixturevalue("web"))
+        yield place
+        place.close()
         return
     target = ":memory:" if backend == "memory" else tmp_path / "memory.db"
     place = Place(backend, target, KEY if backend == "encrypted" else None)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from simonides.api.call import Bound
+from simonides.api.call import Bound, check_org
 from simonides.api.memory import Memory
 from simonides.core.engine import Engine
-from simonides.core.errors import OwnerRequired, ScopeDenied, StoreError
+from simonides.core.errors import ScopeDenied, StoreError
 from simonides.core.outcome import Outcomes
 from simonides.core.record import Draft
 from simonides.core.results import AuditReport
@@ -178,10 +178,9 @@ class Admin(Bound):
         """
         if user is None:
             home = GLOBAL if org is None else Scope(checked_id("org", org))
-            return Memory(self._engine, Principal(home, actor=self._who.actor, is_admin=True))
-        if self._engine.settings.require_org and org is None:
-            raise OwnerRequired("name the organisation too (org=…): require_org asks for it")
-        return Memory(self._engine, principal_of(user=user, org=org, actor=self._who.actor))
+            return Memory(self._link, Principal(home, actor=self._who.actor, is_admin=True))
+        check_org(self._link, org)
+        return Memory(self._link, principal_of(user=user, org=org, actor=self._who.actor))
 
     def backup(self, path: str | Path) -> Path:
         """Copy the whole store, as of one moment, to a new file; others go on reading and writing.

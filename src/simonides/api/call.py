@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Concatenate, NoReturn, ParamSpec, TypeVar
 
 from simonides.api.verbs import VERBS
 from simonides.core.engine import Engine
-from simonides.core.errors import InvalidInput, SimonidesError
+from simonides.core.errors import ConfigurationError, InvalidInput, OwnerRequired, SimonidesError
 from simonides.core.outcome import Outcome
 from simonides.core.results import Digest
 from simonides.core.scope import Principal
 from simonides.core.validation import nearest
+
+if TYPE_CHECKING:
+    from simonides.api.remote import Remote
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,6 +40,27 @@ _COUNTED = {each.function.partition(":")[2]: each.counted_as for each in VERBS} 
 
 _LOOKUPS = frozenset("recall digest profile get list history tools".split())
 """What looks for memories: of these calls the share is counted that finds some."""
+
+
+def engine_of(link: Engine | Remote) -> Engine:
+    """Return the engine of this process.
+
+    Raises:
+        ConfigurationError: If the store is on a server.
+    """
+    if isinstance(link, Engine):
+        return link
+    raise ConfigurationError(f"{link.location} is a server; this needs a store opened here")
+
+
+def check_org(link: Engine | Remote, org: str | None) -> None:
+    """Check that the organisation is named where the settings ask for it; a server checks itself.
+
+    Raises:
+        OwnerRequired: If it is not.
+    """
+    if isinstance(link, Engine) and link.settings.require_org and org is None:
+        raise OwnerRequired("name the organisation too (org=…): require_org asks for it")
 
 
 def no_attribute(owner: object, name: str) -> NoReturn:
@@ -78,12 +102,21 @@ def _finds(result: object) -> bool | None:
 
 
 class Bound:
-    """An engine and the principal that calls it."""
+    """An engine, or a server in its place, and the principal that calls it."""
 
-    def __init__(self, *made: *tuple[Engine, Principal], **_: object) -> None:
+    def __init__(self, *made: *tuple[Engine | Remote, Principal], **_: object) -> None:
         if len(made) != 2:
             raise TypeError("a store makes it: use simonides.open(path).memory(user=…)")
-        self._engine, self._who = made
+        self._link, self._who = made
+
+    @property
+    def _engine(self) -> Engine:
+        """The engine of this process.
+
+        Raises:
+            ConfigurationError: If the store is on a server.
+        """
+        return engine_of(self._link)
 
     if not TYPE_CHECKING:  # a type checker would take every name for an attribute
         __getattr__ = no_attribute
@@ -97,8 +130,11 @@ class Bound:
         if args and isinstance(args[0], Outcome):
             raise InvalidInput("argument", "an outcome is not a memory; pass outcome.record")
         method = sys._getframe(1).f_code.co_qualname
+        if not isinstance(self._link, Engine):
+            result: R = self._link.call(method, self._who, function, args, kwargs)
+            return result
         verb = _COUNTED.get(method) or method.partition(".")[0].lower()
-        figures, begun = self._engine.figures, time.perf_counter()
+        figures, begun = self._link.figures, time.perf_counter()
         try:
             result = self._run(function, *args, **kwargs)
         except BaseException:  # an interrupt is a failed call, too; raised again

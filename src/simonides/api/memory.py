@@ -210,6 +210,7 @@ class Memory(Bound):
         max_items: int | None = None,
         max_chars: int | None = None,
         max_tokens: int | None = None,
+        beside: Sequence[Any] = (),
         receipt: bool = True,
     ) -> Digest:
         """Return the part of a prompt that the memory fills: ``f"{memory.digest(question)}"``.
@@ -223,6 +224,7 @@ class Memory(Bound):
             max_items: Maximum lines beside the core block; None means the policy's budgets.
             max_chars: Maximum number of characters of these lines.
             max_tokens: Maximum number of tokens of these lines.
+            beside: Messages that the prompt holds already: what they say is not shown again.
             receipt: Whether the receipt is kept; it holds no text.
 
         Returns:
@@ -235,17 +237,15 @@ class Memory(Bound):
         """
         from simonides.prompt.digest import digest
 
-        return self._call(
-            digest,
-            about,
-            filter=filter,
-            kinds=kinds,
-            scopes=scopes,
-            max_items=max_items,
-            max_chars=max_chars,
-            max_tokens=max_tokens,
-            receipt=receipt,
-        )
+        options: dict[str, Any] = {
+            "filter": filter, "kinds": kinds, "scopes": scopes, "max_items": max_items,
+            "max_chars": max_chars, "max_tokens": max_tokens, "receipt": receipt,
+        }  # fmt: skip
+        if beside:
+            from simonides.sessions.notes import digest_beside
+
+            return self._call(digest_beside, about, beside=beside, **options)
+        return self._call(digest, about, **options)
 
     def profile(self) -> Digest:
         """Return what is known of the user: the core block, then all facts under a key.
@@ -468,7 +468,7 @@ class Memory(Bound):
         """
         from simonides.api.session import Session
 
-        return Session(self._engine, in_session(self._who, name))
+        return Session(self._link, in_session(self._who, name))
 
     def sessions(self, *, limit: int = 100, cursor: str | None = None) -> Page[Conversation]:
         """Return the conversations of this principal, that with the latest turn first.
@@ -513,12 +513,12 @@ class Memory(Bound):
         if goal is None and name is None:
             raise InvalidInput("goal", "say what is to be done, or name an open task")
         if name is None:
-            made = self._engine.ids.new(self._engine.clock.now_ms())
+            made = self._link.ids.new(self._link.clock.now_ms())
             name = f"task-{id_text(made)[-12:]}"
         who = verbs.principal_of_task(self._who, name)
-        bound = Bound(self._engine, who)
+        bound = Bound(self._link, who)
         id = bound._call(verbs.begin, goal, plan=plan, constraints=constraints)
-        return Task(self._engine, who, id)
+        return Task(self._link, who, id)
 
     def tools(self, *names: str, receipts: bool = False) -> Tools:
         """Return tools for a language model, by which it uses this memory.
@@ -533,39 +533,39 @@ class Memory(Bound):
         """
         from simonides.api.tools import Tools
 
-        return Tools(self._engine, self._who, names, receipts=receipts)
+        return Tools(self._link, self._who, names, receipts=receipts)
 
     @property
     def privacy(self) -> Privacy:
         """What the user does not want to have remembered."""
         from simonides.api.groups import Privacy
 
-        return Privacy(self._engine, self._who)
+        return Privacy(self._link, self._who)
 
     @property
     def pending(self) -> Pending:
         """What waits for a person's decision."""
         from simonides.api.groups import Pending
 
-        return Pending(self._engine, self._who)
+        return Pending(self._link, self._who)
 
     @property
     def maintenance(self) -> Maintenance:
         """What is done with memories as they age."""
         from simonides.api.groups import Maintenance
 
-        return Maintenance(self._engine, self._who)
+        return Maintenance(self._link, self._who)
 
     @property
     def receipts(self) -> Receipts:
         """What digests showed."""
         from simonides.api.groups import Receipts
 
-        return Receipts(self._engine, self._who)
+        return Receipts(self._link, self._who)
 
     @property
     def audit(self) -> Audit:
         """The audit trail."""
         from simonides.api.groups import Audit
 
-        return Audit(self._engine, self._who)
+        return Audit(self._link, self._who)

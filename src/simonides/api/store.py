@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from simonides.api.call import Bound, no_attribute
+from simonides.api.call import Bound, check_org, engine_of, no_attribute
 from simonides.api.memory import Memory
 from simonides.core.clock import Clock, Ids, SystemClock
 from simonides.core.engine import Engine
@@ -17,7 +17,6 @@ from simonides.core.errors import (
     ConfigurationError,
     InvalidInput,
     KeyUnavailable,
-    OwnerRequired,
     StoreCorrupt,
 )
 from simonides.core.policy_file import Policies
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from simonides.agent.contract import Checks
     from simonides.api.admin import Admin
     from simonides.api.agent import Agent
+    from simonides.api.remote import Remote
     from simonides.api.session import Session
     from simonides.knowledge.results import DocumentSource, SourceReport
     from simonides.models.language import LanguageModels
@@ -78,9 +78,13 @@ class Store:
     def __init__(self, engine: Engine) -> None:
         if not isinstance(engine, Engine):
             raise TypeError("Store is made by simonides.open(path)")
-        self._engine = engine
+        self._link: Engine | Remote = engine
         self._agents: dict[str | int, LanguageModels | None] = {}
         _open_stores.add(self)
+
+    @property
+    def _engine(self) -> Engine:
+        return engine_of(self._link)
 
     def memory(
         self,
@@ -112,7 +116,7 @@ class Store:
                 and the setting ``require_org`` asks for it.
             InvalidScope: If an id is malformed.
         """
-        self._check_org(org)
+        check_org(self._link, org)
         who = principal_of(
             user=user,
             org=org,
@@ -123,7 +127,7 @@ class Store:
             actor=actor,
             private=private,
         )
-        return Memory(self._engine, who)
+        return Memory(self._link, who)
 
     def visitor(self, session: str, *, org: str | None = None) -> Session:
         """Return the conversation of a visitor who is known only by a session.
@@ -145,7 +149,7 @@ class Store:
         from simonides.api.admin import Admin
 
         who = principal_of(user="admin", actor=actor)
-        return Admin(self._engine, Principal(GLOBAL, actor=who.actor, is_admin=True))
+        return Admin(self._link, Principal(GLOBAL, actor=who.actor, is_admin=True))
 
     def agent(
         self,
@@ -246,12 +250,8 @@ class Store:
         return self._documents(org)._call(remove_source, name)
 
     def _documents(self, org: str | None) -> Bound:
-        self._check_org(org)
-        return Bound(self._engine, Principal(documents_of(org)))
-
-    def _check_org(self, org: str | None) -> None:
-        if self._engine.settings.require_org and org is None:
-            raise OwnerRequired("name the organisation too (org=…): require_org asks for it")
+        check_org(self._link, org)
+        return Bound(self._link, Principal(documents_of(org)))
 
     def flush(self) -> None:
         """Do what waits: counts of reads, what the model has to read, sessions that are to end.
@@ -317,16 +317,18 @@ def open(
     audit_key: str | None = None,
     verify: bool = False,
     clock: Clock | None = None,
+    token: str | None = None,
     create: bool = True,
 ) -> Store:
     """Open a store.
 
     Args:
-        target: A path, ``sqlite:///path``, ``postgresql://user@host/database`` or ``:memory:``;
-            None means what the settings name, or a file in the user's data directory. The first
-            write makes a file that is not there, a read never does.
-        mode: ``local``; or ``incognito`` (``guest``), which keeps everything in memory: no file, no
-            socket. None means what the settings name.
+        target: A path, ``sqlite:///path``, ``postgresql://user@host/database`` or ``:memory:``; or
+            ``https://name`` of a server, which takes a token and no further argument. None means
+            what the settings name, or a file in the user's data directory. The first write makes a
+            file that is not there, a read never does.
+        mode: ``local``; ``synced``, where the store is on a server; or ``incognito`` (``guest``),
+            which keeps everything in memory: no file, no socket. None means what the settings name.
         settings: None reads the environment.
         model: Language model that reads what was said: a name such as ``openai:gpt-5-mini``, or a
             model of pydantic-ai. None means what the settings name; without one, rules read it.
@@ -340,6 +342,7 @@ def open(
         audit_key: Keys the codes of the audit chain; keep it outside the store.
         verify: Check the whole audit chain first.
         clock: Time instead of the machine's.
+        token: The credential for a server.
         create: False raises `StoreUnavailable` where no store is.
 
     Raises:
@@ -349,7 +352,12 @@ def open(
         KeyUnavailable: If the key is wrong or missing.
         StoreError: If the store cannot be opened, or ``verify`` finds a change.
     """
-    settings = _settings(settings, mode, key, audit_key)
+    settings = _settings(settings, mode, key, audit_key, token)
+    if (url := _server(target, settings)) is not None:
+        here = (model, embedder, reranker, tokens, key, audit_key, clock)
+        if verify or any(each is not None for each in here):
+            raise ConfigurationError(f"{url} is a server, which has its own; give only a token")
+        return remote_store(url, settings)
     embedder = _embedder(embedder, settings)
     _check_parts(reranker, tokens, clock)
     secret = _audit_secret(settings)
@@ -383,6 +391,27 @@ def open(
     return store
 
 
+def _server(target: object, settings: Settings) -> str | None:
+    """Return the address of the server that has the store, or None."""
+    named = settings.store if target is None else target
+    url = named if isinstance(named, str) and named.startswith(("https://", "http://")) else None
+    if settings.mode == "synced" and url is None:
+        raise ConfigurationError(
+            "mode 'synced' needs the https:// address of a server as the store"
+        )
+    if url is not None and settings.mode not in ("local", "synced"):
+        raise ConfigurationError(f"mode {settings.mode!r} uses no socket: name no server")
+    return url
+
+
+def remote_store(url: str, settings: Settings) -> Store:
+    """Return the store on a server."""
+    from simonides.api.remote import Remote, RemoteStore
+
+    token = None if settings.token is None else settings.token.get_secret_value()
+    return RemoteStore(Remote(url, token))
+
+
 def _verify(store: Store, engine: Engine) -> None:
     """Check the whole audit chain; close a store that does not pass."""
     from simonides.govern import audit
@@ -414,13 +443,17 @@ def _audit_secret(settings: Settings) -> bytes:
 
 
 def _settings(
-    settings: Settings | None, mode: str | None, key: str | None, audit_key: str | None
+    settings: Settings | None,
+    mode: str | None,
+    key: str | None,
+    audit_key: str | None,
+    token: str | None,
 ) -> Settings:
     if settings is None:
         settings = Settings()
     elif not isinstance(settings, Settings):
         raise ConfigurationError(f"settings must be a Settings, not {type(settings).__name__}")
-    values = {"mode": mode, "key": key, "audit_key": audit_key}
+    values = {"mode": mode, "key": key, "audit_key": audit_key, "token": token}
     changes = {name: value for name, value in values.items() if value is not None}
     return Settings(**{**settings.model_dump(), **changes})
 

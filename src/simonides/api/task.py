@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simonides.api.call import Bound
 from simonides.core.engine import Engine
@@ -13,6 +13,9 @@ from simonides.core.results import Digest, TaskReport
 from simonides.core.scope import Principal
 from simonides.tasks import verbs
 
+if TYPE_CHECKING:
+    from simonides.api.remote import Remote
+
 
 class Task(Bound):
     """The working memory of a task; `Memory.task` begins or resumes it.
@@ -20,8 +23,8 @@ class Task(Bound):
     It lies in the store: another process resumes it by its name.
     """
 
-    def __init__(self, engine: Engine, who: Principal, id: str) -> None:
-        super().__init__(engine, who)
+    def __init__(self, link: Engine | Remote, who: Principal, id: str) -> None:
+        super().__init__(link, who)
         self._id = id
 
     def prompt(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -26,6 +26,9 @@ from simonides.prompt.lines import one_line
 from simonides.recall.lookup import get, own
 from simonides.recall.recall import LAYERS, recall
 from simonides.write.remember import remember_one
+
+if TYPE_CHECKING:
+    from simonides.api.remote import Remote
 
 VENDORS = ("openai", "responses", "anthropic", "gemini")
 
@@ -92,7 +95,12 @@ class Tools(Bound):
     """Tools for a language model over one memory; `Memory.tools` makes them."""
 
     def __init__(
-        self, engine: Engine, who: Principal, names: Sequence[str] = (), *, receipts: bool = False
+        self,
+        engine: Engine | Remote,
+        who: Principal,
+        names: Sequence[str] = (),
+        *,
+        receipts: bool = False,
     ) -> None:
         super().__init__(engine, who)
         self._receipts = receipts
@@ -126,6 +134,8 @@ class Tools(Bound):
             StoreError: If the store could not.
         """
         verb = self._names[one_of("name", name, self._names)]
+        if not isinstance(self._link, Engine):
+            return self._link.tool(self._who, name, arguments)
         try:
             return self._carried_out(_TOOLS[verb], arguments)
         except StoreError:

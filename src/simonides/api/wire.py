@@ -17,7 +17,7 @@ from types import NoneType
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 from urllib.parse import quote
 
-from pydantic import ConfigDict, Field, Json, TypeAdapter, create_model
+from pydantic import BaseModel, ConfigDict, Field, Json, TypeAdapter, create_model
 
 from simonides.api.verbs import VERBS, Verb
 from simonides.core import errors, outcome, record, results
@@ -49,7 +49,8 @@ STATUS: Mapping[str, int] = {
 """The HTTP status of each error; another one is 500."""
 
 TEXTS: Mapping[str, Any] = {
-    "which": str, "path": str, "place": str, "resolves": str | None, "outcome": str | list[str],
+    "which": str, "path": str, "place": str, "resolves": str | None,
+    "if_version": str | None, "outcome": str | list[str],
 }  # fmt: skip
 """Arguments that are texts over a network, whatever else they may be in one process."""
 
@@ -135,7 +136,7 @@ def _arguments(call: Call) -> Any:
         if each.name == "self" or each.name in call.named:
             continue
         hint = TEXTS.get(each.name) or of[each.name]
-        if call.method == "GET" and _is_mapping(hint):
+        if call.method in ("GET", "DELETE") and _is_mapping(hint):
             hint = Json[dict[str, Any]] | None
         default = ... if each.default is each.empty else each.default
         fields[each.name] = (hint, Field(default, description=_help(call.verb).get(each.name)))
@@ -171,6 +172,11 @@ def encoded(verb: Verb, result: Any) -> Any:
     if isinstance(result, (list, tuple)):
         return {"items": [each.to_dict() for each in result]}
     return result
+
+
+def may_be_none(verb: Verb) -> bool:
+    """Whether a verb returns None where there is nothing."""
+    return NoneType in get_args(hints(verb)["return"])
 
 
 def decoded(verb: Verb, data: Any) -> Any:
@@ -226,7 +232,7 @@ def request_of(call: Call, given: Mapping[str, Any]) -> Request:
         draft = wire.pop("content")
         wire = draft if isinstance(draft, dict) else {"content": draft, **wire}
     path = call.path.format(**{name: quote(str(wire.pop(name)), safe="") for name in call.named})
-    if call.method != "GET":
+    if call.method not in ("GET", "DELETE"):
         return Request(call.method, path, {}, wire)
     query = {n: json.dumps(v) if isinstance(v, dict) else v for n, v in wire.items()}
     return Request(call.method, path, query, None)
@@ -239,12 +245,14 @@ def _plain(name: str, value: Any) -> Any:
             return _adapter(Draft).dump_python(value, mode="json", exclude_defaults=True)
         case _ if name == "which":
             return name_of(value)
-        case _ if name == "resolves":
+        case _ if name in ("resolves", "if_version"):
             return getattr(value, "id", value)
         case _ if name == "outcome":
             return _changes(value)
         case results.Receipt():
             return value.to_dict()
+        case BaseModel():  # a message of an SDK
+            return value.model_dump(mode="json", exclude_none=True)
         case datetime():
             return (value if value.tzinfo else value.astimezone()).isoformat()
         case Path():

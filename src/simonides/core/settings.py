@@ -23,8 +23,11 @@ class Settings(BaseModel):
     """All settings; each has a default, and a variable ``SIMONIDES_`` and its name in capitals.
 
     Attributes:
-        store: Path or URL of the store; None means a file in the user's data directory.
-        mode: ``local``, or ``incognito`` (alias ``guest``), which keeps everything in memory.
+        store: Path or URL of the store, or of a server; None means a file in the user's data
+            directory.
+        mode: ``local``; ``synced``, where the store is on a server; or ``incognito`` (alias
+            ``guest``), which keeps everything in memory.
+        token: The credential for a server.
         require_org: Whether every caller must name the organisation.
         policy: Policy file; None means the built-in policy.
         key: Encryption key of a SQLite file: 64 hexadecimal digits, or a passphrase.
@@ -50,7 +53,8 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     store: Annotated[str, Checked] | None = None
-    mode: Literal["local", "incognito", "guest"] = "local"
+    mode: Literal["local", "synced", "incognito", "guest"] = "local"
+    token: Annotated[SecretStr, Checked] | None = None
     require_org: bool = False
     policy: Annotated[Path, Checked] | None = None
     key: Annotated[SecretStr, Checked] | None = None

@@ -32,9 +32,7 @@ from simonides.api.store import Store
 from simonides.api.store import open as open_store
 from simonides.core.errors import InvalidInput, NotReplayable, OwnerRequired
 from simonides.core.results import Digest, Receipt
-from simonides.prompt.digest import digest
 from simonides.prompt.lines import NOTE, PARTS, TITLE
-from simonides.sessions.notes import turns_saying
 
 ClientT = TypeVar("ClientT")
 
@@ -319,10 +317,9 @@ class _Chat:
             with suppress(NotReplayable):
                 recalled = self.memory.receipts.replay(last.receipt)
         if not recalled and about:
-            if not self.memory._engine.worker.wait(self._jobs, MOST_WAIT_S):
+            if not self.memory._link.worker.wait(self._jobs, MOST_WAIT_S):
                 _log.debug("the digest does not know yet what was said before")
-            shown = self.memory._call(turns_saying, items)
-            recalled = self.memory._call(digest, about, shown=shown, receipt=self._keeps)
+            recalled = self.memory.digest(about, beside=items, receipt=self._keeps)
         return recalled
 
     def _note(self, key: str, entry: _Told) -> None:
@@ -355,7 +352,7 @@ class _Chat:
         if messages:
             add = partial(_forgiving(NOT_ADDED)(self.memory.add), messages)
             name = f"{self._jobs}{next(_numbers)}"
-            self.memory._engine.worker.submit(name, add, at_close=True)
+            self.memory._link.worker.submit(name, add, at_close=True)
 
 
 def _listen(response: Any, ended: Callable[[Sequence[bytes]], None]) -> None:

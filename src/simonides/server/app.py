@@ -93,6 +93,7 @@ def application(
     app.add_exception_handler(SimonidesError, _on_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(Exception, _on_defect)
     app.add_middleware(Envelope, limit=app.state.limits.body_bytes)
     if hosts is not None:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts)
@@ -132,6 +133,11 @@ async def _on_http(_: Request, error: Exception) -> Response:
     response = answer(InvalidInput("request", str(error.detail)), error.status_code)
     response.headers.update(error.headers or {})
     return response
+
+
+async def _on_defect(_: Request, error: Exception) -> Response:
+    """Answer where the program itself has failed; the server logs it with its trace."""
+    return answer(SimonidesError(f"the server failed: {type(error).__name__}"))
 
 
 # -- limits ----------------------------------------------------------------------------------------

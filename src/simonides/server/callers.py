@@ -21,7 +21,8 @@ from simonides.api.memory import Memory
 from simonides.api.store import Store
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, QuotaExceeded, ScopeDenied, Unauthenticated
-from simonides.core.scope import GLOBAL, Principal, Scope
+from simonides.core.scope import DEFAULT_ORG, GLOBAL, Principal, Scope, checked_id
+from simonides.core.validation import one_of
 from simonides.govern import tokens
 from simonides.govern.tokens import Access, Caller
 
@@ -159,7 +160,7 @@ def named(request: Request) -> dict[str, str]:
         InvalidInput: If a header is empty or no percent-encoded UTF-8.
     """
     names = {}
-    for name in (*WHOSE, "session", "task", "private"):
+    for name in (*WHOSE, "session", "task", "private", "level"):
         value = request.headers.get(f"simonides-{name}")
         if value is not None:
             try:
@@ -183,6 +184,8 @@ def memory_of(store: Store, caller: Caller, given: dict[str, str]) -> Memory:
         ScopeDenied: If the caller may not act for whom the request names.
         OwnerRequired: If a caller that may act for any user names none.
     """
+    if "level" in given:
+        return _above(store, caller, given)
     user, org = _allowed(caller, given, "user"), _allowed(caller, given, "org")
     visitor = given.get("visitor")
     if caller.user is not None and (visitor or "actor" in given):
@@ -199,10 +202,21 @@ def memory_of(store: Store, caller: Caller, given: dict[str, str]) -> Memory:
     )
 
 
-def admin_of(store: Store, caller: Caller) -> Admin:
+def _above(store: Store, caller: Caller, given: dict[str, str]) -> Memory:
+    """Return the memory of an organisation, or what is for everyone, for an administrator."""
+    need(caller, Access.ADMIN)
+    if one_of("Simonides-Level", given["level"], ("org", "global")) == "global":
+        check_whole(caller)
+        return admin_of(store, caller, given).memory()
+    org = caller.org or given.get("org", DEFAULT_ORG)
+    return admin_of(store, caller, given).memory(org=org)
+
+
+def admin_of(store: Store, caller: Caller, given: dict[str, str]) -> Admin:
     """Return the administrator that a caller is, of its organisation or the whole store."""
+    actor = caller.name if caller.user is not None else given.get("actor", caller.name)
     home = GLOBAL if caller.org is None else Scope(caller.org)
-    return Admin(store._engine, Principal(home, actor=caller.name, is_admin=True))
+    return Admin(store._engine, Principal(home, actor=checked_id("actor", actor), is_admin=True))
 
 
 def _allowed(caller: Caller, given: dict[str, str], name: str) -> str | None:

@@ -40,7 +40,7 @@ def add(app: FastAPI) -> None:
     async def metrics(request: Request) -> Response:
         caller = app.state.callers.of(request)
         callers.check_whole(caller)
-        admin = callers.admin_of(store, caller)
+        admin = callers.admin_of(store, caller, callers.named(request))
         text = await to_thread.run_sync(lambda: admin.metrics().prometheus())
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 

@@ -126,7 +126,7 @@ def answered(
 ) -> Response:
     """Carry out a call, and return its answer."""
     result = carried_out(store, caller, given, call, values)
-    if result is None and not call.verb.result:
+    if result is None and wire.may_be_none(call.verb):
         raise NotFound(str(values.get("which", "")))
     headers = {"ETag": f'"{result.id}"'} if isinstance(result, Record) else {}
     body = json.dumps(wire.encoded(call.verb, result), ensure_ascii=False)
@@ -160,7 +160,7 @@ def carried_out(
     if owner == "Store":
         return getattr(store, method)(**values)
     if owner == "Admin":
-        return getattr(callers.admin_of(store, caller), method)(**values)
+        return getattr(callers.admin_of(store, caller, given), method)(**values)
     memory = callers.memory_of(store, caller, given)
     if verb is wire.BEGIN:
         return memory.task(**values)._who.home.task

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
 from simonides.capture.messages import read_messages
 from simonides.conversations.parts import go_on, last_part, next_position, turns_of
@@ -11,10 +12,11 @@ from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import Outcome
 from simonides.core.record import Draft, Importance, Record, Source, id_text
-from simonides.core.results import Buffer, Page
+from simonides.core.results import Buffer, Digest, Page
 from simonides.core.scope import Principal
 from simonides.core.validation import between, enum_member, one_of
 from simonides.core.validation import text as checked_text
+from simonides.prompt.digest import digest
 from simonides.prompt.lines import estimated_tokens
 from simonides.recall.lookup import MAX_LISTED
 from simonides.recall.view import unrefused
@@ -133,6 +135,19 @@ def turns_saying(engine: Engine, who: Principal, said: Sequence[object]) -> list
     with engine.db.read(who.owner) as connection:
         turns = last_turns(connection, who)
     return [id_text(turn.id) for turn in turns if turn.hash in hashes]
+
+
+def digest_beside(
+    engine: Engine,
+    who: Principal,
+    /,
+    about: object = None,
+    *,
+    beside: Sequence[object],
+    **options: Any,
+) -> Digest:
+    """Return the digest for a prompt that holds some messages already; see `digest`."""
+    return digest(engine, who, about, shown=turns_saying(engine, who, beside), **options)
 
 
 def messages(
