@@ -180,7 +180,7 @@ class Known:
     """Takes each request for an administrator's."""
 
     def caller_of(self, token):
-        return Caller("test", None, None, frozenset(Access))
+        return Caller("web", None, None, frozenset(Access))
 
 
 class RemotePlace(Place):
@@ -222,6 +222,27 @@ def postgres_place(server):
     server.give_back(name)
 
 
+HERE_ONLY = {
+    "kills or looks into the engine": """
+        test_sessions.py::test_a_killed_ test_sessions.py::test_the_killed_end
+        test_sessions.py::test_a_message_takes_one_read test_sessions.py::test_a_digest_takes_a_read
+        test_sessions.py::test_a_program_notes_the_latest test_days.py::test_a_talk_of_the_past
+        test_lifetimes.py::test_order_of_eviction test_metrics.py::test_a_change_that_is_rolled
+        test_metrics.py::test_only_an_administrator test_prompt.py::test_the_newer_memory_stands
+        test_safety.py::test_a_changed_record test_safety.py::test_only_administrators_of
+        test_safety.py::test_records_expire test_safety.py::test_the_worker_deletes
+        test_safety.py::test_what_is_stored_names test_tasks.py::test_the_end_of_a_task_lets
+    """,
+    "runs the reference agent, which works beside its store": """
+        test_agent.py:: test_policy.py::test_an_operator_lets_agents
+        test_small_truths.py::test_a_key_that_nothing_can
+        test_small_truths.py::test_an_agent_is_given_nothing
+        test_small_truths.py::test_one_visible_effect test_small_truths.py::test_the_bonus_of_pref
+        test_small_truths.py::test_the_history_of_a_run test_small_truths.py::test_the_operator_dec
+    """,
+}
+"""Tests of what a remote face has not, with the reason."""
+
 STORES = ("memory", "file", "encrypted", "remote")
 
 
@@ -230,14 +251,18 @@ def pytest_collection_modifyitems(config, items):
 
     With EVERY_STORE=1 it runs on all, and always where it is marked so.
     """
-    if os.environ.get("EVERY_STORE"):
-        return
+    is_every_run = os.environ.get("EVERY_STORE")
+    here_only = tuple(name for names in HERE_ONLY.values() for name in names.split())
     kept, left = [], []
     for item in items:
         store = getattr(item, "callspec", None) and item.callspec.params.get("open_store")
-        turn = STORES[zlib.crc32(item.nodeid.split("[")[0].encode()) % len(STORES)]
-        is_every = store not in STORES or item.get_closest_marker("every_store")
-        (kept if is_every or store == turn else left).append(item)
+        is_here = f"{item.path.name}::{item.name}".startswith(here_only)
+        is_story = item.nodeid.startswith("tests/stories/")
+        stores = STORES if is_story and not is_here else STORES[:-1]
+        turn = stores[zlib.crc32(item.nodeid.split("[")[0].encode()) % len(stores)]
+        is_every = store not in STORES or is_every_run or item.get_closest_marker("every_store")
+        is_there = store == "remote" and store not in stores
+        (kept if not is_there and (is_every or store == turn) else left).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = kept
 

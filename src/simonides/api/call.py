@@ -20,7 +20,7 @@ from simonides.core.scope import Principal
 from simonides.core.validation import nearest
 
 if TYPE_CHECKING:
-    from simonides.api.remote import Remote
+    from simonides.api.remote.face import Remote
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from simonides.agent.contract import Checks
     from simonides.api.admin import Admin
     from simonides.api.agent import Agent
-    from simonides.api.remote import Remote
+    from simonides.api.remote.face import Remote
     from simonides.api.session import Session
     from simonides.knowledge.results import DocumentSource, SourceReport
     from simonides.models.language import LanguageModels
@@ -406,7 +406,7 @@ def _server(target: object, settings: Settings) -> str | None:
 
 def remote_store(url: str, settings: Settings) -> Store:
     """Return the store on a server."""
-    from simonides.api.remote import Remote, RemoteStore
+    from simonides.api.remote.face import Remote, RemoteStore
 
     token = None if settings.token is None else settings.token.get_secret_value()
     return RemoteStore(Remote(url, token))

@@ -14,7 +14,7 @@ from simonides.core.scope import Principal
 from simonides.tasks import verbs
 
 if TYPE_CHECKING:
-    from simonides.api.remote import Remote
+    from simonides.api.remote.face import Remote
 
 
 class Task(Bound):

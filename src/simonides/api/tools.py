@@ -28,7 +28,7 @@ from simonides.recall.recall import LAYERS, recall
 from simonides.write.remember import remember_one
 
 if TYPE_CHECKING:
-    from simonides.api.remote import Remote
+    from simonides.api.remote.face import Remote
 
 VENDORS = ("openai", "responses", "anthropic", "gemini")
 

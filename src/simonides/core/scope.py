@@ -31,6 +31,9 @@ _BLANK_LETTERS = frozenset(
 _APART = "\u2063"
 """Parts a conversation from its private agent; no name holds it, as it is invisible."""
 
+VIA = " via "
+"""Parts the name of a credential from that of who acts, in the audit trail."""
+
 _RESERVED = frozenset({".", "..", "global", "org", "user", "task", "session", "null", "none"})
 
 
@@ -239,6 +242,7 @@ class Principal:
         actor: Person or program that acts for the owner, for the audit trail.
         is_admin: Whether it administers the store.
         is_private: Whether what its agent writes is for that agent alone.
+        via: Name of the credential by which it came over a network, for the audit trail.
     """
 
     home: Scope
@@ -248,6 +252,7 @@ class Principal:
     actor: str | None = None
     is_admin: bool = False
     is_private: bool = False
+    via: str | None = None
 
     @property
     def owner(self) -> str:
@@ -256,9 +261,10 @@ class Principal:
 
     @property
     def name(self) -> str:
-        """Its name in the audit trail; a space, which no id contains, parts off the agent."""
+        """Its name in the audit trail; spaces, which no id contains, part off what follows."""
         name = self.actor or self.home.path
-        return name if self.agent is None else f"{name} {self.agent}"
+        by = name if self.agent is None else f"{name} {self.agent}"
+        return by if self.via is None else f"{by}{VIA}{self.via}"
 
     @property
     def conversation_title(self) -> str:

@@ -18,7 +18,7 @@ from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, ScopeDenied
 from simonides.core.outcome import Event, EventType
 from simonides.core.results import AuditReport, Page
-from simonides.core.scope import GLOBAL, Principal, Right
+from simonides.core.scope import GLOBAL, VIA, Principal, Right
 from simonides.core.validation import between, enum_member, text
 from simonides.storage import statements
 from simonides.storage.database import Connection
@@ -69,7 +69,7 @@ def list_events(
     def is_chosen(event: Event) -> bool:
         return (
             wanted in (None, event.type)
-            and actor in (None, event.actor)
+            and actor in (None, event.actor, event.actor.partition(VIA)[0])
             and root in (None, event.data.get("root"))
             and first <= to_ms(event.at) < last
         )

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -21,7 +22,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from simonides._version import __version__
-from simonides.api import wire
+from simonides.api.remote import wire
 from simonides.api.store import Store
 from simonides.core.errors import InvalidInput, QuotaExceeded, SimonidesError
 from simonides.server import health, pages, routes
@@ -90,6 +91,16 @@ def application(
     routes.add(app)
     health.add(app)
     pages.add(app)
+    described = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            parts = described()["components"]
+            parts["schemas"] = routes.schemas() | parts["schemas"]
+            parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        return described()
+
+    app.openapi = openapi  # type: ignore[method-assign]  # the framework's own way
     app.add_exception_handler(SimonidesError, _on_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)

@@ -11,6 +11,7 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
+from dataclasses import replace
 from typing import Protocol
 from urllib.parse import unquote
 
@@ -190,16 +191,17 @@ def memory_of(store: Store, caller: Caller, given: dict[str, str]) -> Memory:
     visitor = given.get("visitor")
     if caller.user is not None and (visitor or "actor" in given):
         raise denied(caller, "act_for", "the token acts for its own user only")
-    return store.memory(
+    memory = store.memory(
         user=user,
         org=org,
         task=given.get("task"),
         session=given.get("session") if user is not None else visitor,
         agent=_allowed(caller, given, "agent"),
         purpose=_allowed(caller, given, "purpose"),
-        actor=given.get("actor", caller.name),
+        actor=given.get("actor"),
         private=given.get("private") == "true",
     )
+    return Memory(store._engine, replace(memory._who, via=caller.name))
 
 
 def _above(store: Store, caller: Caller, given: dict[str, str]) -> Memory:
@@ -214,9 +216,12 @@ def _above(store: Store, caller: Caller, given: dict[str, str]) -> Memory:
 
 def admin_of(store: Store, caller: Caller, given: dict[str, str]) -> Admin:
     """Return the administrator that a caller is, of its organisation or the whole store."""
-    actor = caller.name if caller.user is not None else given.get("actor", caller.name)
+    actor = given.get("actor", caller.name)
+    via = caller.name if "actor" in given else None
     home = GLOBAL if caller.org is None else Scope(caller.org)
-    return Admin(store._engine, Principal(home, actor=checked_id("actor", actor), is_admin=True))
+    return Admin(
+        store._engine, Principal(home, actor=checked_id("actor", actor), is_admin=True, via=via)
+    )
 
 
 def _allowed(caller: Caller, given: dict[str, str], name: str) -> str | None:

@@ -12,20 +12,22 @@ from urllib.parse import unquote
 
 import anyio
 from anyio import to_thread
-from fastapi import Body, FastAPI, Query, Request, Response
+from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, create_model
+from pydantic import BaseModel, TypeAdapter, create_model
 
-from simonides.api import wire
 from simonides.api.memory import Memory
+from simonides.api.remote import wire
+from simonides.api.remote.wire import Call
 from simonides.api.store import Store
-from simonides.api.wire import Call
+from simonides.api.task import Task
 from simonides.core.errors import InvalidInput, NotFound, StoreUnavailable
 from simonides.core.outcome import Outcome, Outcomes
 from simonides.core.record import Draft, Record, Value
 from simonides.core.results import Hit, Page, Recall
 from simonides.govern.tokens import Access, Caller
 from simonides.server import callers
+from simonides.tasks import verbs as tasks
 
 IDEMPOTENT = ("Memory.remember", "Memory.add")
 """Calls that take the header ``Idempotency-Key``."""
@@ -84,19 +86,41 @@ def add(app: FastAPI) -> None:
             summary=call.verb.help,
             description=doc.partition("\n\nArgs:")[0].partition("\n\nRaises:")[0],
             responses={200: {"model": _shape(call)}, **answers},
+            openapi_extra=_described(call),
         )
+
+
+def _described(call: Call) -> dict[str, Any]:
+    """Return the description of a body."""
+    is_draft, fields = call.takes is Draft, getattr(call.takes, "model_fields", {})
+    if call.method in ("GET", "DELETE") or not (is_draft or fields):
+        return {}
+    schema = {"$ref": f"#/components/schemas/{'Draft' if is_draft else call.model_name}"}
+    is_needed = is_draft or any(each.is_required() for each in fields.values())
+    body = {"required": is_needed, "content": {"application/json": {"schema": schema}}}
+    return {"requestBody": body}
+
+
+def schemas() -> dict[str, Any]:
+    """Return the schemas of all bodies, by name."""
+    bodies = [Problem, Draft, *(c.takes for c in wire.calls().values() if c.takes is not Draft)]
+    adapters: Any = [(each, "validation", TypeAdapter(each)) for each in bodies]
+    _, made = TypeAdapter.json_schemas(adapters, ref_template="#/components/schemas/{model}")
+    found: dict[str, Any] = made["$defs"]
+    return found
 
 
 def _endpoint(app: FastAPI, name: str, call: Call) -> Callable[..., Any]:
     """Return the function that answers a call."""
     store: Store = app.state.store
 
-    async def endpoint(request: Request, arguments: Any, **path: str) -> Response:
+    async def endpoint(request: Request, query: Any = None, **path: str) -> Response:
         caller = app.state.callers.of(request)
         app.state.rates.check(caller.name)
         callers.need(caller, call.needs)
         given = callers.named(request) | _placed(call, path)
-        values = _values(call, arguments) | _named(call, path) | _of_headers(name, request)
+        values = _of_query(query) if takes_query else wire.given_in(call, await _body(request))
+        values |= _named(call, path) | _of_headers(name, request)
         work = partial(answered, store, caller, given, call, values)
         if call.needs is not Access.READ:
             return await to_thread.run_sync(work)
@@ -107,18 +131,44 @@ def _endpoint(app: FastAPI, name: str, call: Call) -> Callable[..., Any]:
             problem = f"did not answer within {app.state.limits.seconds:g} s"
             raise StoreUnavailable("store", problem) from error
 
-    kind = Query() if call.method in ("GET", "DELETE") else Body()
+    takes_query = call.method in ("GET", "DELETE")
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [inspect.Parameter("request", keyword, annotation=Request)]
-    if call.takes is Draft or call.takes.model_fields:
+    if takes_query and call.takes.model_fields:
         parameters.append(
-            inspect.Parameter("arguments", keyword, annotation=Annotated[call.takes, kind])
+            inspect.Parameter("query", keyword, annotation=Annotated[call.takes, Query()])
         )
     parameters += [inspect.Parameter(each, keyword, annotation=str) for each in call.named]
-    has_none = len(parameters) == 1 + len(call.named)
-    run: Any = partial(endpoint, arguments=None) if has_none else endpoint
+    run: Any = endpoint
     run.__signature__ = inspect.Signature(parameters)
     return cast("Callable[..., Any]", run)
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    """Return the JSON object in the body of a request; an empty body has no arguments.
+
+    Raises:
+        InvalidInput: If it is none.
+    """
+    raw = await request.body()
+    if not raw:
+        return {}
+    try:
+        data = json.loads(raw.decode(), parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput("body", f"must be JSON in UTF-8: {error}") from error
+    if not isinstance(data, dict):
+        raise InvalidInput("body", f"must be a JSON object, not {type(data).__name__}")
+    return data
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _of_query(query: Any) -> dict[str, Any]:
+    """Return the arguments in a query, without what was not given."""
+    return {} if query is None else {name: getattr(query, name) for name in query.model_fields_set}
 
 
 def answered(
@@ -178,11 +228,16 @@ def _target(memory: Memory, owner: str, values: dict[str, Any], session: str | N
         case "Session":
             return memory.session(session)
         case "Task":
-            return memory.task(name=values.pop("task"))
+            return _task(memory, values.pop("task"))
         case "Tools":
             return memory.tools()
         case _:
             return getattr(memory, owner.lower())
+
+
+def _task(memory: Memory, name: str) -> Task:
+    who = tasks.principal_of_task(memory._who, name)
+    return Task(memory._link, who, tasks.last_named(memory._engine, who))
 
 
 def _keyed(values: dict[str, Any], key: str) -> dict[str, Any]:
@@ -205,15 +260,6 @@ def _placed(call: Call, path: Mapping[str, str]) -> dict[str, str]:
 
 def _named(call: Call, path: Mapping[str, str]) -> dict[str, Any]:
     return {name: unquote(path[name]) for name in call.named if name != "session"}
-
-
-def _values(call: Call, arguments: Any) -> dict[str, Any]:
-    """Return the arguments of a call from their model, without what was not given."""
-    if arguments is None:
-        return {}
-    if call.takes is Draft:
-        return {"content": arguments}
-    return {name: getattr(arguments, name) for name in arguments.model_fields_set}
 
 
 def _of_headers(name: str, request: Request) -> dict[str, Any]:

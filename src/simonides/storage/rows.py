@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from simonides.core.clock import to_datetime
-from simonides.core.record import FIELDS, Partition, Record, value_type
+from simonides.core.record import FIELDS, Partition, Record, Status, value_type
 from simonides.storage import statements
 from simonides.storage.database import Connection, Row
 from simonides.storage.statements import MEMORY, SHOWN
@@ -67,7 +67,7 @@ def as_then(record: Record) -> Record:
     """Return a record as it was known while its version was in force."""
     if record.known_to is None:
         return record
-    back = {"known_to": None, "superseded_by": None, "status": "active"}
+    back = {"known_to": None, "superseded_by": None, "status": Status.ACTIVE}
     return record.model_copy(update=back)
 
 

@@ -308,6 +308,7 @@ SELECT id, kind, at, expires, session, data FROM pending
 WHERE owner = :owner AND data LIKE :names ORDER BY at, id"""
 
 OPEN_TASK = "SELECT id, data FROM tasks WHERE owner = :owner AND name = :name AND status = :status"
+LAST_TASK = "SELECT id, data FROM tasks WHERE owner = :owner AND name = :name ORDER BY id DESC"
 TASKS = f"SELECT {', '.join(TABLES['tasks'])} FROM tasks WHERE owner = :owner"
 TASK = f"{TASKS} AND id = :id"
 TASK_COUNTS = "SELECT status, COUNT(*) FROM tasks WHERE owner = :owner GROUP BY status"

@@ -154,6 +154,21 @@ def _clean(engine: Engine, who: Principal, field: str, said: str) -> str:
 # -- state -----------------------------------------------------------------------------------------
 
 
+def last_named(engine: Engine, who: Principal) -> str:
+    """Return the id of the latest task of the principal's name, open or ended.
+
+    Raises:
+        NotFound: If there is none.
+    """
+    params = {"owner": who.owner, "name": who.home.task}
+    with engine.db.read(who.owner) as connection:
+        rows = connection.rows(statements.LAST_TASK, params)
+    mine = [bytes(id) for id, data in rows if json.loads(data)["purpose"] == who.apart]
+    if not mine:
+        raise NotFound(str(who.home.task))
+    return id_text(mine[0])
+
+
 def _row(connection: Connection, who: Principal, id: str) -> dict[str, Any]:
     params = {"owner": who.owner, "id": id_bytes(id)}
     [cells] = connection.rows(statements.TASK, params)

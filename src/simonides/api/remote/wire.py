@@ -17,14 +17,24 @@ from types import NoneType
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, Field, Json, TypeAdapter, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    Json,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+)
 
 from simonides.api.verbs import VERBS, Verb
 from simonides.core import errors, outcome, record, results
-from simonides.core.errors import InvalidInput, SimonidesError
+from simonides.core.errors import InvalidInput, NotFound, SimonidesError
 from simonides.core.outcome import Outcome, Outcomes
-from simonides.core.record import Draft
+from simonides.core.record import Draft, Value
 from simonides.core.results import Page, Recall
+from simonides.core.validation import invalid, nearest
+from simonides.govern.alerts import Alert
 from simonides.govern.tokens import Access
 from simonides.recall.lookup import name_of
 
@@ -53,6 +63,8 @@ TEXTS: Mapping[str, Any] = {
     "if_version": str | None, "outcome": str | list[str],
 }  # fmt: skip
 """Arguments that are texts over a network, whatever else they may be in one process."""
+
+_JSON: Any = Json | None
 
 _HOMES = "life.results safety.results knowledge.results govern.rights govern.tokens".split()
 
@@ -129,6 +141,53 @@ def hints(verb: Verb) -> dict[str, Any]:
     return get_type_hints(method_of(verb), localns=_names(), include_extras=True)
 
 
+def given_in(call: Call, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call from the body of a request.
+
+    Values are checked where they are used, as in one process.
+
+    Raises:
+        InvalidInput: If a name is unknown, or a draft or receipt is malformed.
+    """
+    needed = ["content"] if call.takes is Draft else _needed_names(call)
+    for name in needed:
+        if name not in body:
+            raise InvalidInput(name, "is missing")
+    if call.takes is Draft:
+        return {"content": Draft(**body)}
+    for name in body:
+        if name not in call.takes.model_fields:
+            advice = nearest(name, call.takes.model_fields)
+            raise InvalidInput(name, f"is no argument of this call{advice}")
+    values = dict(body)
+    if isinstance(values.get("drafts"), list):
+        values["drafts"] = [_draft(n, each) for n, each in enumerate(values["drafts"])]
+    if "receipt" in values and call.verb.group == "receipts":
+        try:
+            values["receipt"] = _validated(results.Receipt, values["receipt"])
+        except ValidationError as error:
+            raise invalid(error, tuple(results.Receipt.model_fields)) from error
+    return values
+
+
+def _needed_names(call: Call) -> list[str]:
+    fields = call.takes.model_fields.items()
+    return [name for name, field in fields if field.is_required()]
+
+
+def _draft(number: int, data: Any) -> Any:
+    """Return a draft; what is none is left to the call, which names it."""
+    if not isinstance(data, dict):
+        return data
+    try:
+        return Draft(**data)
+    except InvalidInput as error:
+        problem = str(error).removeprefix(f"{error.field}: ")
+        raise InvalidInput(f"drafts[{number}].{error.field}", problem) from error
+    except TypeError as error:
+        raise InvalidInput(f"drafts[{number}]", "needs its content") from error
+
+
 def _arguments(call: Call) -> Any:
     """Return the model of a verb's arguments."""
     of, fields = hints(call.verb), dict[str, Any]()
@@ -137,7 +196,7 @@ def _arguments(call: Call) -> Any:
             continue
         hint = TEXTS.get(each.name) or of[each.name]
         if call.method in ("GET", "DELETE") and _is_mapping(hint):
-            hint = Json[dict[str, Any]] | None
+            hint = _JSON
         default = ... if each.default is each.empty else each.default
         fields[each.name] = (hint, Field(default, description=_help(call.verb).get(each.name)))
     config = ConfigDict(extra="forbid", title=call.model_name)
@@ -166,6 +225,9 @@ def encoded(verb: Verb, result: Any) -> Any:
     """Return the result of a verb as JSON-ready data."""
     if hasattr(result, "to_dict"):
         return result.to_dict()
+    if isinstance(result, dict):
+        told = result.items()
+        return {n: [x.to_dict() for x in v] if n == "alerts" else v for n, v in told}
     if verb.result:
         plain = isinstance(result, (bool, int, str))
         return {verb.result: result if plain else str(result) if result is not None else True}
@@ -182,7 +244,12 @@ def may_be_none(verb: Verb) -> bool:
 def decoded(verb: Verb, data: Any) -> Any:
     """Return the result of a verb from JSON-ready data: the same object as in one process."""
     hint = hints(verb)["return"]
-    if verb.result:
+    if get_origin(hint) is dict:
+        more = (
+            {"alerts": tuple(_validated(list[Alert], data["alerts"]))} if "alerts" in data else {}
+        )
+        return data | more
+    if verb.result in data and not _is_value(hint):
         value = data[verb.result]
         return None if hint is NoneType else Path(value) if hint is Path else value
     if hint is Recall:
@@ -196,6 +263,10 @@ def decoded(verb: Verb, data: Any) -> Any:
         items = _validated(list[inner[0]], data["items"])  # type: ignore[valid-type]
         return tuple(items) if origin is tuple else items
     return _validated(hint, data)
+
+
+def _is_value(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, Value)
 
 
 @lru_cache
@@ -231,10 +302,15 @@ def request_of(call: Call, given: Mapping[str, Any]) -> Request:
     if call.takes is Draft:
         draft = wire.pop("content")
         wire = draft if isinstance(draft, dict) else {"content": draft, **wire}
-    path = call.path.format(**{name: quote(str(wire.pop(name)), safe="") for name in call.named})
+    for name in call.named:
+        if not isinstance(wire.get(name), str):
+            raise InvalidInput(name, f"must be text, not {type(given.get(name)).__name__}")
+        if wire[name] in ("", ".", ".."):  # nothing has such a name, and a path loses it
+            raise NotFound(wire[name])
+    path = call.path.format(**{name: quote(wire.pop(name), safe="") for name in call.named})
     if call.method not in ("GET", "DELETE"):
         return Request(call.method, path, {}, wire)
-    query = {n: json.dumps(v) if isinstance(v, dict) else v for n, v in wire.items()}
+    query = {n: json.dumps(v) if n == "filter" else v for n, v in wire.items()}
     return Request(call.method, path, query, None)
 
 

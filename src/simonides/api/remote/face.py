@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-from simonides.api import wire
+from simonides.api.remote import wire
 from simonides.api.store import Store
 from simonides.core.clock import Clock, Ids, SystemClock
 from simonides.core.errors import (
     ConfigurationError,
+    InvalidInput,
     MissingExtra,
     NotFound,
     SimonidesError,
@@ -71,7 +72,7 @@ class Remote:
         self.ids = Ids()
         self.worker = Worker(timed=True)
         self.worker.tends = False
-        self._errors = httpx2.HTTPError
+        self._errors, self._too_long = httpx2.HTTPError, httpx2.InvalidURL
         timeout = httpx2.Timeout(ANSWER_S, connect=CONNECT_S)
         headers = {"Authorization": f"Bearer {token}"}
         self._client: httpx2.Client = httpx2.Client(
@@ -122,16 +123,20 @@ class Remote:
         return reply
 
     def _sent(self, request: wire.Request, headers: Mapping[str, str]) -> Any:
-        body = None if request.body is None else json.dumps(request.body, ensure_ascii=False)
+        body = None if request.body is None else json.dumps(request.body)
         more = {"Content-Type": "application/json"} if body is not None else {}
         try:
             answer = self._client.request(
                 request.method,
                 f"/v1{request.path}",
                 params=request.query,
-                content=None if body is None else body.encode("utf-8", "surrogatepass"),
+                content=body,
                 headers={**headers, **more},
             )
+        except self._too_long as error:
+            raise InvalidInput("request", "names too much for one call") from error
+        except RuntimeError as error:
+            raise StoreUnavailable(self.location, "the store is closed") from error
         except self._errors as error:
             raise StoreUnavailable(self.location, f"did not answer: {error}") from error
         if answer.is_success:
