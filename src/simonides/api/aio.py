@@ -984,6 +984,7 @@ class AsyncMemory:
         importance: str | None = None,
         expires: datetime | str | None = None,
         quote: str | None = None,
+        if_version: str | Record | None = None,
     ) -> Outcome:
         """Replace what is remembered, or change how it is kept; a correction always wins.
 
@@ -994,10 +995,13 @@ class AsyncMemory:
             importance: ``normal``, ``high`` or ``critical``; None leaves it.
             expires: Its hard expiry; ``never`` for no end; None leaves it.
             quote: Evidence for the content, verbatim.
+            if_version: The version that you have seen, an id or a record: if another is in force,
+                nothing is done.
 
         Raises:
             NotFound: If there is no such memory in the own scope; it names the nearest key.
             InvalidInput: If nothing is to be changed, or a value is not storable.
+            ChangedMeanwhile: If it is another version than ``if_version``.
             StoreError: If the store could not; nothing was written.
         """
         return await self._threads.write(
@@ -1008,19 +1012,24 @@ class AsyncMemory:
             importance=importance,
             expires=expires,
             quote=quote,
+            if_version=if_version,
         )
 
-    async def confirm(self, which: str | Record | Hit) -> Outcome:
+    async def confirm(
+        self, which: str | Record | Hit, *, if_version: str | Record | None = None
+    ) -> Outcome:
         """Confirm a memory: it counts as verified now.
 
         Args:
             which: As for `correct`.
+            if_version: As for `correct`.
 
         Raises:
             NotFound: If there is no such memory in the own scope; it names the nearest key.
+            ChangedMeanwhile: If it is another version than ``if_version``.
             StoreError: If the store could not; nothing was written.
         """
-        return await self._threads.write(self._blocking.confirm, which)
+        return await self._threads.write(self._blocking.confirm, which, if_version=if_version)
 
     async def promote(self, which: str | Record | Hit, to: str = "org") -> Outcome:
         """Copy a memory upward: from a task to its user or org, from a user to its org.
@@ -1039,7 +1048,9 @@ class AsyncMemory:
         """
         return await self._threads.write(self._blocking.promote, which, to)
 
-    async def forget(self, which: str | Record | Hit) -> Outcome:
+    async def forget(
+        self, which: str | Record | Hit, *, if_version: str | Record | None = None
+    ) -> Outcome:
         """Delete a memory with all its versions and what was derived from it.
 
         Turns that say it again stay without the clauses that do. A tombstone without content
@@ -1047,12 +1058,14 @@ class AsyncMemory:
 
         Args:
             which: As for `correct`.
+            if_version: As for `correct`.
 
         Raises:
             NotFound: If there is no such memory in the own scope; it names the nearest key.
+            ChangedMeanwhile: If it is another version than ``if_version``.
             StoreError: If the store could not; nothing was deleted.
         """
-        return await self._threads.write(self._blocking.forget, which)
+        return await self._threads.write(self._blocking.forget, which, if_version=if_version)
 
     async def undo(self, outcome: Outcome | Outcomes | AddReport | Event | Asked | str) -> Outcome:
         """Take a change back: what it stored ends, and what it ended or changed is as before.
