@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -84,6 +84,8 @@ class _GetProfile(_Arguments):
     """Show what always holds for the user, and all facts under a key."""
 
 
+Given = TypeVar("Given", bound=BaseModel)
+
 _Call = _Search | _Remember | _Forget | _Correct | _GetProfile
 _TOOLS: Mapping[str, type[_Call]] = {
     "search": _Search, "remember": _Remember, "forget": _Forget, "correct": _Correct,
@@ -145,7 +147,7 @@ class Tools(Bound):
 
     def _carried_out(self, tool: type[_Call], arguments: Mapping[str, Any] | str) -> ToolReply:
         kept = self._receipts
-        match _given(tool, arguments):
+        match given(tool, arguments):
             case _Search(query=query, limit=limit, layer=layer):
                 return self._found(query, limit, LAYERS[one_of("layer", layer, LAYERS)])
             case _Remember(content=content, key=key):
@@ -156,24 +158,16 @@ class Tools(Bound):
                 return ToolReply(text=shown.text if shown else "Nothing is remembered yet.")
             case _Forget(which=which):
                 record = self._call(get, which)
-                if record is not None and _is_users(record):
+                if record is not None and is_users(record):
                     return _refused(USERS_OWN)
                 return _reply_of(self._call(forget, record or which, turns=False))
             case _Correct(which=which, content=content):
                 record = self._call(own, which)
-                if _is_users(record):
+                if is_users(record):
                     return _refused(USERS_OWN)
                 if record.key is None:
                     return _refused("It has no key: store what is true, and forget this one.")
-                draft = Draft(
-                    content,
-                    key=record.key,
-                    source=Source.AGENT_INFERRED,
-                    purpose=record.purpose,
-                    scope=record.scope.path,
-                    audience=record.audience,
-                )
-                return _reply_of(self._call(remember_one, draft))
+                return _reply_of(self._call(remember_one, restated(record, content)))
 
     def _found(self, query: str, limit: int, layer: str) -> ToolReply:
         """Return what a layer holds of a query, as text: passages, or a digest, or both."""
@@ -200,15 +194,37 @@ def _passage_line(record: Record) -> str:
     return f"- [{head}] {one_line(record.content)}"
 
 
-def _is_users(record: Record) -> bool:
+def is_users(record: Record) -> bool:
+    """Whether a memory is the user's own, which an agent cannot change."""
     return record.pinned or record.trust.rank >= Trust.USER.rank
+
+
+def restated(record: Record, content: str) -> Draft:
+    """Return what an agent says instead of a memory: under its key, for the same readers."""
+    return Draft(
+        content,
+        key=record.key,
+        source=Source.AGENT_INFERRED,
+        purpose=record.purpose,
+        scope=record.scope.path,
+        audience=record.audience,
+    )
 
 
 def _refused(text: str) -> ToolReply:
     return ToolReply(text=text, ok=False)
 
 
-def _given(tool: type[_Call], arguments: Mapping[str, Any] | str) -> _Call:
+def given(tool: type[Given], arguments: Mapping[str, Any] | str) -> Given:
+    """Return the arguments of a tool.
+
+    Args:
+        tool: What it takes.
+        arguments: As the model gave them: a dictionary, or JSON.
+
+    Raises:
+        InvalidInput: If they do not fit; it says what the tool takes.
+    """
     if isinstance(arguments, str):
         if len(arguments) > MAX_CALL_CHARS:
             raise InvalidInput("arguments", f"may have at most {MAX_CALL_CHARS:,} characters")
@@ -218,9 +234,9 @@ def _given(tool: type[_Call], arguments: Mapping[str, Any] | str) -> _Call:
             raise InvalidInput("arguments", "must be a JSON object") from error
     if not isinstance(arguments, Mapping):
         raise InvalidInput("arguments", "must be a JSON object")
-    given = {name: value for name, value in arguments.items() if value is not None}
+    named = {name: value for name, value in arguments.items() if value is not None}
     try:
-        return tool.model_validate(given)
+        return tool.model_validate(named)
     except ValidationError as error:
         fault = invalid(error, list(tool.model_fields))
         takes = "; ".join(f"{name}: {f.description}" for name, f in tool.model_fields.items())
@@ -232,8 +248,9 @@ def _reply_of(outcome: Outcome) -> ToolReply:
     return ToolReply(text=outcome.explanation, ok=outcome.done)
 
 
-def _schema(tool: type[_Call]) -> dict[str, Any]:
-    schema = tool.model_json_schema()
+def schema_of(tool: type[BaseModel]) -> dict[str, Any]:
+    """Return the JSON schema of a tool's arguments, without titles."""
+    schema: dict[str, Any] = tool.model_json_schema()
     for field in (schema, *schema["properties"].values()):
         field.pop("title")
     del schema["description"]
@@ -242,7 +259,7 @@ def _schema(tool: type[_Call]) -> dict[str, Any]:
 
 def _defined(vendor: str, name: str, tool: type[_Call]) -> dict[str, Any]:
     """Return the definition of a tool; strict modes would require every argument."""
-    head, schema = {"name": name, "description": tool.__doc__}, _schema(tool)
+    head, schema = {"name": name, "description": tool.__doc__}, schema_of(tool)
     match vendor:
         case "openai":
             return {"type": "function", "function": {**head, "parameters": schema}}

@@ -267,6 +267,28 @@ def _has_come(signals: SimpleQueue[int], seconds: float) -> bool:
     return True
 
 
+@by_hand("mcp", "run")
+def mcp_run(
+    context: typer.Context,
+    read_only: Annotated[bool, Option("--read-only", help="Only tools that read.")] = False,
+    tools: Annotated[
+        str | None, Option(help="Only these, such as memory_search,memory_get.")
+    ] = None,
+    connector: Annotated[bool, Option("--connector", help="Only search and fetch.")] = False,
+) -> None:
+    """Serve a client over standard input and output, until it closes them."""
+    from simonides.server.mcp import serve_stdio
+    from simonides.server.mcp_tools import Door, chosen
+
+    names = tuple(filter(None, (tools or "").split(",")))
+    offered = chosen(names, read_only=read_only, connector=connector)
+    gc.enable()  # it runs for long
+    project = Path(os.environ.get("CLAUDE_PROJECT_DIR", "")).name  # noqa: TID251 - the client sets it
+    tags = (f"project:{project}",) if project else ()
+    serve_stdio(Door(caller.lasting_memory(context, actor="mcp"), tags=tags), offered)
+    raise typer.Exit
+
+
 @by_hand("", "demo")
 def demo() -> None:
     """Show in two processes what is remembered, refused, corrected and recalled."""

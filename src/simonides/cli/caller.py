@@ -38,6 +38,19 @@ def memory(context: typer.Context) -> simonides.Memory:
     return open_store(context).memory(**{name: named[name] for name in IDENTITY})
 
 
+def lasting_memory(context: typer.Context, *, actor: str) -> simonides.Memory:
+    """Return the memory of the caller, for a command that runs for long.
+
+    Args:
+        context: Of the command.
+        actor: Its name in the audit trail if --actor names none.
+    """
+    store, named = open_store(context, is_brief=False), context.find_root().params
+    memory = store.memory(**{n: named[n] for n in IDENTITY} | {"actor": named["actor"] or actor})
+    store._engine.worker.begin()
+    return memory
+
+
 def admin(context: typer.Context) -> simonides.Admin:
     """Return the administrator."""
     return open_store(context).admin(context.find_root().params["actor"] or ADMINISTRATOR)

@@ -24,8 +24,14 @@ from simonides.api import verbs
 from simonides.api.verbs import Verb
 from simonides.cli import caller
 
-OWN_GROUPS = {"policy": "Policy files.", "db": "PostgreSQL databases."}
+OWN_GROUPS = {
+    "policy": "Policy files.", "db": "PostgreSQL databases.",
+    "mcp": "The memory for clients that speak MCP.",
+}  # fmt: skip
 """Groups of commands that are no verbs."""
+
+USUAL = {"mcp": "run"}
+"""The command of a group that is meant where none is named."""
 
 STDIN = frozenset("about answer content input messages query result text".split())
 """Arguments that read standard input for ``-``."""
@@ -68,6 +74,12 @@ class Commands(TyperGroup):
         self.group = str(self.name) if self.name in {**verbs.GROUPS, **OWN_GROUPS} else ""
         self.lines = _lines(self.group)
         self.commands = dict.fromkeys(self.lines)  # type: ignore[assignment]  # none is built yet
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; the usual command of a group need not be named."""
+        usual = USUAL.get(self.group)
+        is_named = any(arg == "--help" or not arg.startswith("-") for arg in args[:1])
+        return super().parse_args(ctx, args if usual is None or is_named else [usual, *args])
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command, or None if no command has this name."""

@@ -11,8 +11,9 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -71,8 +72,11 @@ def application(
     """
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as running:
+            for each in app.state.mcp:
+                await running.enter_async_context(each.running())
+            yield
         if close is not None:
             close()
 
@@ -101,6 +105,7 @@ def application(
         return described()
 
     app.openapi = openapi  # type: ignore[method-assign]  # the framework's own way
+    app.state.mcp = _mcp(app, hosts)
     app.add_exception_handler(SimonidesError, _on_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
@@ -109,6 +114,15 @@ def application(
     if hosts is not None:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts)
     return app
+
+
+def _mcp(app: FastAPI, hosts: list[str] | None) -> list[Any]:
+    """Add what speaks MCP, where the extra is installed."""
+    if find_spec("mcp") is None:
+        return []
+    from simonides.server import mcp_http
+
+    return mcp_http.add(app, hosts)
 
 
 # -- errors ----------------------------------------------------------------------------------------
