@@ -24,7 +24,9 @@ from simonides.api import verbs
 from simonides.api.verbs import Verb
 from simonides.cli import caller
 
-OWN_GROUPS = {"policy": "Policy files.", "db": "PostgreSQL databases."}
+OWN_GROUPS = {
+    "mcp": "Assistants that speak MCP.", "policy": "Policy files.", "db": "PostgreSQL databases.",
+}  # fmt: skip
 """Groups of commands that are no verbs."""
 
 STDIN = frozenset("about answer content input messages query result text".split())
