@@ -25,8 +25,7 @@ from simonides.api.verbs import Verb
 from simonides.cli import caller
 
 OWN_GROUPS = {
-    "policy": "Policy files.", "db": "PostgreSQL databases.",
-    "mcp": "The memory for clients that speak MCP.",
+    "mcp": "Assistants that speak MCP.", "policy": "Policy files.", "db": "PostgreSQL databases.",
 }  # fmt: skip
 """Groups of commands that are no verbs."""
 

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
@@ -116,6 +116,35 @@ def default_store() -> Path:
     else:
         base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
     return base / "simonides" / "memory.db"
+
+
+class Home(NamedTuple):
+    """Where the programs of a user keep their settings.
+
+    Attributes:
+        user: The home directory.
+        apps: Settings of desktop programs, one folder each.
+        claude: Folder that ``CLAUDE_CONFIG_DIR`` names for Claude Code, or None.
+        codex: Folder that ``CODEX_HOME`` names for Codex, or None.
+    """
+
+    user: Path
+    apps: Path
+    claude: Path | None = None
+    codex: Path | None = None
+
+
+def home() -> Home:
+    """Return where the settings of this user's programs are, on this system."""
+    user = Path.home()
+    if sys.platform == "win32":
+        apps = Path(os.environ.get("APPDATA") or user / "AppData" / "Roaming")
+    elif sys.platform == "darwin":
+        apps = user / "Library" / "Application Support"
+    else:
+        apps = Path(os.environ.get("XDG_CONFIG_HOME") or user / ".config")
+    claude, codex = (os.environ.get(name) for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"))
+    return Home(user, apps, Path(claude) if claude else None, Path(codex) if codex else None)
 
 
 def openai_url() -> str | None:
