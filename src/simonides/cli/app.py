@@ -21,6 +21,7 @@ from typer import Argument, Option
 import simonides
 from simonides.cli import caller
 from simonides.cli import mcp as _mcp  # noqa: F401 - its commands register themselves
+from simonides.cli import serve as _serve  # noqa: F401 - and so does its command
 from simonides.cli.caller import IDENTITY, given, memory, read_argument
 from simonides.cli.commands import Commands, by_hand
 
