@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import anyio
 from anyio import to_thread
-from fastapi import FastAPI, Query, Request, Response
+from fastapi import Depends, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, TypeAdapter, create_model
 
@@ -87,6 +87,7 @@ def add(app: FastAPI) -> None:
             description=doc.partition("\n\nArgs:")[0].partition("\n\nRaises:")[0],
             responses={200: {"model": _shape(call)}, **answers},
             openapi_extra=_described(call),
+            dependencies=[Depends(_guard(app, call.needs))],
         )
 
 
@@ -110,14 +111,23 @@ def schemas() -> dict[str, Any]:
     return found
 
 
+def _guard(app: FastAPI, right: Access) -> Callable[..., Any]:
+    """Return what checks the credential of a request before its arguments are looked at."""
+
+    async def guard(request: Request) -> None:
+        request.state.caller = caller = app.state.callers.of(request)
+        app.state.rates.check(caller.name)
+        callers.need(caller, right)
+
+    return guard
+
+
 def _endpoint(app: FastAPI, name: str, call: Call) -> Callable[..., Any]:
     """Return the function that answers a call."""
     store: Store = app.state.store
 
     async def endpoint(request: Request, query: Any = None, **path: str) -> Response:
-        caller = app.state.callers.of(request)
-        app.state.rates.check(caller.name)
-        callers.need(caller, call.needs)
+        caller: Caller = request.state.caller
         given = callers.named(request) | _placed(call, path)
         values = _of_query(query) if takes_query else wire.given_in(call, await _body(request))
         values |= _named(call, path) | _of_headers(name, request)

@@ -149,16 +149,16 @@ def given_in(call: Call, body: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InvalidInput: If a name is unknown, or a draft or receipt is malformed.
     """
+    known = Draft.__dataclass_fields__ if call.takes is Draft else call.takes.model_fields
+    for name in body:
+        if name not in known:
+            raise InvalidInput(name, f"is no argument of this call{nearest(name, known)}")
     needed = ["content"] if call.takes is Draft else _needed_names(call)
     for name in needed:
         if name not in body:
             raise InvalidInput(name, "is missing")
     if call.takes is Draft:
         return {"content": Draft(**body)}
-    for name in body:
-        if name not in call.takes.model_fields:
-            advice = nearest(name, call.takes.model_fields)
-            raise InvalidInput(name, f"is no argument of this call{advice}")
     values = dict(body)
     if isinstance(values.get("drafts"), list):
         values["drafts"] = [_draft(n, each) for n, each in enumerate(values["drafts"])]

@@ -1,0 +1,240 @@
+"""The verbs over HTTP: the same names, answers and errors, by the credential of each request."""
+
+import json
+import threading
+import time
+
+import httpx2
+import pytest
+
+from simonides.api.remote import wire
+from simonides.api.verbs import VERBS
+from simonides.server.app import MOST_BYTES
+
+
+@pytest.fixture
+def ana(ask):
+    return ask(user="ana", rights=["read", "write", "review"])
+
+
+def test_what_is_told_is_recalled_corrected_and_forgotten(ana):
+    told = ana("POST /v1/memories", {"content": "Deploy to us-east-1", "key": "deploy/region"})
+    assert (told["kind"], told["explanation"]) == ("created", "Stored.")
+    found = ana("POST /v1/recall", {"query": "deploy"})["items"]
+    assert [each["record"]["content"] for each in found] == ["Deploy to us-east-1"]
+    corrected = ana("PATCH /v1/memories/deploy%2Fregion", {"content": "Deploy to eu-west-1"})
+    assert corrected["kind"] == "superseded"
+    versions = ana("GET /v1/memories/deploy%2Fregion/history")["items"]
+    assert [each["version"] for each in versions] == [1, 2]
+    assert "Deploy to eu-west-1" in ana("POST /v1/digest", {"about": "deploy"})["text"]
+    assert ana("DELETE /v1/memories/deploy%2Fregion")["kind"] == "forgotten"
+    gone = ana("GET /v1/memories/deploy%2Fregion", status=404)
+    assert (gone["code"], gone["retryable"]) == ("not_found", False)
+
+
+def test_conversations_and_tasks_have_paths_of_their_own(ana):
+    talk = {"Simonides-Session": "thread%2F7%20%C3%BC"}
+    assert ana("POST /v1/messages", {"messages": "My name is Ana."}, headers=talk)["kept"] == 1
+    said = ana("GET /v1/sessions/thread%2F7%20%C3%BC/messages")["items"]
+    assert [(each["content"], each["session"]) for each in said] == [
+        ("My name is Ana.", "thread/7 ü")
+    ]
+    assert ana("POST /v1/sessions/thread%2F7%20%C3%BC/end")["entries"] == 1
+    assert ana("POST /v1/tasks", {"goal": "Upgrade", "name": "up-1", "plan": ["a", "b"]}) == {
+        "name": "up-1"
+    }
+    assert ana("POST /v1/tasks/up-1/step-done") == {"steps_done": 1}
+    assert ana("GET /v1/tasks/up-1/status")["step"] == "b"
+    ana("POST /v1/tasks/up-1/complete", {"learning": "Stop the queue first."})
+    ended = ana("GET /v1/tasks/up-1/prompt", status=400)
+    assert "is complete" in ended["detail"]
+
+
+def test_an_error_says_what_was_wrong_where_and_what_to_do(ana):
+    cases = [
+        ("POST /v1/recall", {"query": "x", "limit": 0}, 400, "limit"),
+        ("POST /v1/recall", {"quer": "x"}, 400, "did you mean 'query'"),
+        ("POST /v1/recall", {}, 400, "query: is missing"),
+        ("POST /v1/recall", [1], 400, "must be a JSON object"),
+        ("POST /v1/memories", {"content": "x", "source": "nobody"}, 400, "source"),
+        ("POST /v1/memories/batch", {"drafts": [{"content": "x"}, {}]}, 400, "drafts[1]"),
+        ("GET /v1/memories?limit=many", None, 400, "limit"),
+        ("GET /v1/memories?filter=%7B", None, 400, "filter"),
+        ("GET /v1/nothing", None, 404, "Not Found"),
+        ("PUT /v1/memories", None, 405, "Method Not Allowed"),
+    ]
+    for route, body, status, said in cases:
+        problem = ana(route, body, status=status)
+        assert said in problem["detail"], problem
+        assert problem["status"] == status
+        assert problem["hint"]
+        assert problem["type"].startswith("urn:simonides:error:")
+
+
+def test_a_body_that_is_no_utf_8_or_no_json_is_refused(ana):
+    for raw in (b'{"query": "\xff"}', b"{", b"NaN", b'{"query": NaN}', b"[" * 100_000):
+        ana("POST /v1/recall", status=400, content=raw)
+
+
+def test_a_body_that_is_too_long_is_refused_before_it_is_read(ana):
+    problem = ana("POST /v1/recall", {"query": "x" * MOST_BYTES}, status=413)
+    assert f"{MOST_BYTES:,}" in problem["detail"]
+
+    def pieces():
+        for _ in range(5):
+            yield b" " * (1 << 20)
+
+    ana("POST /v1/recall", status=413, content=pieces())
+
+
+def test_a_refusal_is_an_answer(ana):
+    refused = ana("POST /v1/memories", {"content": "My password is hunter2hunter2"})
+    assert (refused["kind"], refused["record"]) == ("blocked", None)
+    assert "secret:password" in refused["reasons"]
+
+
+def test_a_write_under_one_key_is_done_once(ana):
+    once = {"Idempotency-Key": "order-1"}
+    first = ana("POST /v1/memories", {"content": "The desk is oak"}, headers=once)
+    again = ana("POST /v1/memories", {"content": "The desk is oak"}, headers=once)
+    assert first["record"]["id"] == again["record"]["id"]
+    other = ana("POST /v1/memories", {"content": "The desk is pine"}, headers=once, status=409)
+    assert other["code"] == "idempotency_mismatch"
+    turn = {"Idempotency-Key": "turn-1"}
+    for kept in (1, 0):
+        assert ana("POST /v1/messages", {"messages": "Hello"}, headers=turn)["kept"] == kept
+    assert (
+        "remembering" in ana("POST /v1/recall", {"query": "x"}, headers=once, status=400)["detail"]
+    )
+
+
+def test_a_change_can_depend_on_the_version_that_was_seen(ana):
+    ana("POST /v1/memories", {"content": "Tea is green", "key": "tea"})
+    etag = ana.http.get("/v1/memories/tea").headers["etag"]
+    ana("PATCH /v1/memories/tea", {"content": "Tea is black"}, headers={"If-Match": etag})
+    for method, body in (("PATCH", {"content": "Tea is white"}), ("DELETE", None)):
+        late = ana(f"{method} /v1/memories/tea", body, headers={"If-Match": etag}, status=412)
+        assert late["code"] == "changed_meanwhile"
+    assert ana("GET /v1/memories/tea")["content"] == "Tea is black"
+    assert ana("POST /v1/recall", {"query": "x"}, headers={"If-Match": etag}, status=400)
+
+
+def test_pages_follow_each_other(ana):
+    ana("POST /v1/memories/batch", {"drafts": [{"content": f"Fact {n} of many"} for n in range(5)]})
+    first = ana("GET /v1/memories?limit=3")
+    rest = ana("GET /v1/memories", params={"limit": 3, "cursor": first["next_cursor"]})
+    assert (len(first["items"]), len(rest["items"]), rest["next_cursor"]) == (3, 2, None)
+    chosen = ana("GET /v1/memories", params={"filter": json.dumps({"content": "Fact 1 of many"})})
+    assert len(chosen["items"]) == 1
+
+
+def test_what_changes_is_streamed(ana, ask, store):
+    ben = ask(name="ben", user="ben")
+    seen = []
+
+    def listen(headers, most):
+        with ana.http.stream("GET", "/v1/events", headers=headers) as stream:
+            for line in stream.iter_lines():
+                if line.startswith("data:"):
+                    seen.append(json.loads(line[5:]))
+                if len(seen) == most:
+                    return
+
+    ana("POST /v1/memories", {"content": "The first fact"})
+    thread = threading.Thread(target=listen, args=({}, 1))
+    thread.start()
+    time.sleep(0.5)
+    ben("POST /v1/memories", {"content": "Another user's fact"})
+    ana("POST /v1/memories", {"content": "The second fact"})
+    thread.join(20)
+    assert [(each["type"], each["seq"]) for each in seen] == [("created", 2)]
+    assert "second" not in json.dumps(seen)
+    listen({"Last-Event-ID": "0"}, 3)  # it goes on where it stood
+    assert [each["seq"] for each in seen] == [2, 1, 2]
+    assert ana("GET /v1/events", headers={"Last-Event-ID": "x"}, status=400)
+
+
+def test_a_token_has_so_many_requests_in_a_minute(store, serve):
+    url = serve(store, per_minute=3)
+    token = store.admin("root").new_token("bot", user="ana").secret
+    statuses = []
+    for _ in range(5):
+        answer = httpx2.get(f"{url}/v1/status", headers={"Authorization": f"Bearer {token}"})
+        statuses.append(answer.status_code)
+    assert statuses == [200, 200, 200, 429, 429]
+    assert 0 < int(answer.headers["retry-after"]) <= 60
+
+
+def test_a_read_that_takes_too_long_is_given_up(store, serve, monkeypatch):
+    url = serve(store, seconds=0.2)
+    token = store.admin("root").new_token("bot", user="ana").secret
+    monkeypatch.setattr("simonides.api.memory.Memory.profile", lambda self: time.sleep(1))
+    answer = httpx2.get(f"{url}/v1/profile", headers={"Authorization": f"Bearer {token}"})
+    assert (answer.status_code, answer.json()["retryable"]) == (503, True)
+    assert answer.headers["retry-after"] == "1"
+
+
+def test_every_answer_has_an_id_of_its_own(ana):
+    ids = {ana.http.get("/v1/status").headers["x-request-id"] for _ in range(3)}
+    assert len(ids) == 3
+
+
+def test_health_needs_no_token_and_figures_an_administrator(ask, ana):
+    for path in ("/livez", "/readyz"):
+        assert ana.http.get(path, headers={"Authorization": ""}).status_code == 200
+    assert ana("GET /metrics", status=403)["right"] == "admin"
+    whole = ask(name="root", rights=["admin"])
+    ana("POST /v1/memories", {"content": "A fact"})
+    assert "simonides_writes_total 1" in whole.http.get("/metrics").text
+
+
+def test_the_page_of_the_api_names_no_foreign_host(ask, store, serve):
+    url = serve(store)
+    page = httpx2.get(f"{url}/docs")
+    for path in ("/static/swagger-ui.css", "/static/swagger-ui-bundle.js", "/static/docs.js"):
+        assert path in page.text or path == "/static/docs.js"
+        assert httpx2.get(f"{url}{path}").status_code == 200
+    assert "http" not in page.text.replace("http://www.w3.org", "")
+    assert "default-src 'self'" in page.headers["content-security-policy"]
+    assert httpx2.get(f"{url}/static/..%2Fpages.py").status_code == 404
+
+
+def test_each_verb_has_a_route_that_is_described(store, serve):
+    url = serve(store)
+    described = httpx2.get(f"{url}/openapi.json").json()
+    assert described["openapi"].startswith("3.1")
+    operations = {
+        each["operationId"]: each for path in described["paths"].values() for each in path.values()
+    }
+    for verb in VERBS:
+        operation = operations[verb.counted_as.replace(".", "_")]
+        assert operation["summary"] == verb.help
+        assert {"200", "400", "401", "403", "429"} <= operation["responses"].keys()
+    known = described["components"]["schemas"]
+    named = {each.rpartition("/")[2] for each in _references(described)}
+    assert named <= known.keys()
+
+
+def _references(data):
+    if isinstance(data, dict):
+        for name, value in data.items():
+            if name == "$ref":
+                yield value
+            else:
+                yield from _references(value)
+    elif isinstance(data, list):
+        for each in data:
+            yield from _references(each)
+
+
+def test_no_route_answers_without_a_credential_or_with_a_foreign_one(store, serve):
+    url = serve(store)
+    for call in wire.calls().values():
+        path = call.path.format(**dict.fromkeys(call.named, "x"))
+        for headers in (
+            {},
+            {"Authorization": "Bearer sim_00000000_x"},
+            {"Authorization": "Basic x"},
+        ):
+            answer = httpx2.request(call.method, f"{url}/v1{path}", headers=headers)
+            assert answer.status_code in (401, 429), (call, headers)
