@@ -389,15 +389,6 @@ class Value(BaseModel):
         """Return all of it as JSON-ready data."""
         return self.model_dump(mode="json", context="to_dict")
 
-    @classmethod
-    def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> Any:
-        """Describe the properties that are told like fields, too."""
-        schema = handler(core)
-        described = handler.resolve_ref_schema(schema)
-        for path in cls._PROPERTIES:
-            described.setdefault("properties", {})[path.split(".")[0]] = {"readOnly": True}
-        return schema
-
     @model_serializer(mode="wrap")
     def _with_properties(
         self, fields: SerializerFunctionWrapHandler, info: SerializationInfo

@@ -100,7 +100,7 @@ def application(
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
             parts = described()["components"]
-            parts["schemas"] = routes.schemas() | parts["schemas"]
+            parts["schemas"] = routes.with_properties(routes.schemas() | parts["schemas"])
             parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         return described()
 

@@ -111,6 +111,15 @@ def schemas() -> dict[str, Any]:
     return found
 
 
+def with_properties(schemas: dict[str, Any]) -> dict[str, Any]:
+    """Add to schemas of results the properties that are told like fields."""
+    for kind in Value.__subclasses__():
+        told = {path.split(".")[0]: {"readOnly": True} for path in kind._PROPERTIES}
+        if kind.__name__ in schemas:
+            schemas[kind.__name__]["properties"].update(told)
+    return schemas
+
+
 def _guard(app: FastAPI, right: Access) -> Callable[..., Any]:
     """Return what checks the credential of a request before its arguments are looked at."""
 
