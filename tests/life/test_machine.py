@@ -69,6 +69,10 @@ class Life(RuleBasedStateMachine):
         self.drawn, self.last, self.steps, self.talks = [], None, 0, 0
         self.touched = self.clock.now
 
+    def teardown(self):
+        if self.place.backend != "memory":  # a server has a hundred connections
+            self.store.close()
+
     # -- the model ---------------------------------------------------------------------------------
 
     def shown(self):
