@@ -136,6 +136,71 @@ def test_a_clock_far_ahead_collects_nothing_for_a_day(store, ana, clock):
     assert ana.audit.list(type="collected")
 
 
+def test_a_clock_that_is_wrong_twice_collects_nothing(store, ana, clock):
+    for code in ("blue", "green"):
+        ana.remember(f"The guest code is {code}", key=code, ttl_days=100)
+        now = clock.now
+        clock.advance(days=400)
+        store.flush()
+        clock.set(now)
+        clock.advance(days=2)
+    assert texts(ana) == {"The guest code is blue", "The guest code is green"}
+    assert ana.audit.list(type="collected") == []
+
+
+def test_a_job_of_the_worker_lets_nobody_trust_a_clock_far_ahead(store, ana, clock):
+    ana.session("monday").add("I like my desk by the window")
+    ana.remember(Draft("The server is in Oslo", source="tool_verified", category="entity_fact"))
+    asked = ana.remember(
+        Draft("The server is in Bergen", source="config_change", category="entity_fact")
+    )
+    assert asked.kind == "review"
+    before, now = texts(ana), clock.now
+    clock.advance(days=400)
+    store.flush()  # the conversation ends; the question does not
+    store.flush()
+    assert ana.maintenance.gc().waits_until == clock.now + timedelta(days=1)
+    assert ana.maintenance.hygiene().waits
+    clock.set(now)
+    assert before <= texts(ana)
+    assert [each.kind for each in ana.pending.list()] == ["contradiction"]
+    assert ana.audit.list(type="collected") == ana.audit.list(type="evicted") == []
+
+
+def test_after_a_day_a_clock_far_ahead_is_trusted_whatever_the_worker_did(store, ana, clock):
+    ana.session("monday").add("I like my desk by the window")
+    ana.remember("The guest code is blue", ttl_days=5)
+    clock.advance(days=400)
+    store.flush()
+    assert ana.audit.list(type="collected") == []
+    clock.advance(days=1)
+    store.flush()
+    assert ana.audit.list(type="collected")
+
+
+def test_the_worker_collects_again_once_the_clock_is_set_right(store, ana, clock):
+    ana.remember("The guest code is blue", ttl_days=3)
+    now = clock.now
+    clock.advance(days=400)
+    store.flush()
+    clock.set(now)
+    for _ in range(4):
+        clock.advance(days=1)
+        store.flush()
+    assert [event.reason for event in ana.audit.list(type="collected")] == ["expired"]
+
+
+def test_no_question_is_left_about_what_was_collected(open_store, rules):
+    store, clock = open_store(settings=rules("gates: {review_days: 90}\n")), open_store.clock
+    ana = store.memory(user="ana", org="acme")
+    for city, source in (("Oslo", "tool_verified"), ("Bergen", "config_change")):
+        ana.remember(Draft(f"The server is in {city}", source=source))
+    assert len(ana.pending.list()) == 1
+    clock.advance(days=31)
+    assert ana.maintenance.gc(accept_clock=True).soft_expired == 2
+    assert ana.pending.list() == []
+
+
 def test_the_worker_collects_daily(store, ana, clock):
     ana.remember("The guest code is blue", ttl_days=1.5)
     ben = store.memory(user="ben", org="acme")

@@ -202,6 +202,56 @@ def test_a_person_is_asked_about_contradicting_sources_once(store, ana, clock, m
     assert len(texts(ana)) == 2
 
 
+def test_a_question_that_nobody_answered_is_not_asked_again(ana, clock):
+    ana.remember(Draft("The staging server is in Oslo", source="tool_verified"))
+    ana.remember(Draft("The staging server is in Bergen", source="config_change"))
+    assert len(ana.pending.list()) == 1
+    ana.recall("staging server")
+    clock.advance(days=29)
+    ana.recall("staging server")
+    ana.remember("The lamp is brass", key="lamp")
+    clock.advance(days=2)
+    planned = ana.maintenance.hygiene(dry_run=True)
+    assert counts(planned) == counts(ana.maintenance.hygiene()) == {"reviews_expired": 1}
+    assert counts(ana.maintenance.hygiene()) == {}
+    assert ana.pending.list() == []
+
+
+def test_yes_renews_what_was_first_told_for_a_few_days(ana, clock):
+    ana.remember("The car of choice is a van", key="car", ttl_days=2)
+    ana.correct("car", "The car of choice is a bus", pinned=True)
+    ana.remember(Draft("The car of choice is a bus", key="car", ttl_days=365))
+    quietly(ana, clock, 320)
+    ana.maintenance.hygiene()
+    [asked] = ana.pending.list()
+    assert ana.pending.approve(asked.id)
+    assert ana.pending.list() == []
+
+
+def test_a_question_waits_while_the_clock_is_doubted(store, ana, clock):
+    ana.remember("I prefer window seats", category="preference")
+    quietly(ana, clock, 91)
+    ana.maintenance.hygiene()
+    clock.advance(days=400)
+    store.flush()
+    assert ana.audit.list(type="expired") == []
+    clock.advance(days=1)
+    store.flush()
+    [event] = ana.audit.list(type="expired")
+    assert event.reason == "no_decision"
+
+
+def test_no_question_shows_what_has_expired(store, ana, clock):
+    ana.remember("I prefer window seats", category="preference", ttl_days=100)
+    quietly(ana, clock, 91)
+    ana.maintenance.hygiene()
+    [asked] = ana.pending.list()
+    clock.advance(days=10)
+    assert ana.pending.list() == []
+    with pytest.raises(simonides.NotFound):
+        ana.pending.approve(asked.id)
+
+
 def test_old_memories_are_screened_by_the_rules_of_today(store, ana, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("simonides.write.judge.find_secrets", lambda _: ())

@@ -150,3 +150,17 @@ def test_a_fact_said_twice_outlives_one_of_its_turns(store, clock):
     assert "walnuts" in memory.digest("hello").text
     memory.forget(said[-1])
     assert "walnuts" not in memory.digest("hello").text
+
+
+def test_a_note_of_two_talks_is_gone_with_either_turn(store, clock):
+    for first in (True, False):
+        memory = store.memory(user=f"ana{first}")
+        for name in ("monday", "tuesday"):
+            session = memory.session(name)
+            session.note("The backup runs at night", category="decision")
+            session.end()
+            clock.advance(days=1)
+        turns = [each for each in memory.list() if each.category == "turn"]
+        memory.forget(min(turns, key=lambda turn: turn.id) if first else turns[0])
+        assert memory.list() == []
+        assert memory.audit.verify()

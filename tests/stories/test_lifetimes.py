@@ -260,3 +260,14 @@ def test_expired_memories_take_no_place_among_the_best(ana, clock):
     clock.advance(days=2)
     hits = ana.recall("Which parrot speaks loudly?", limit=1)
     assert [hit.content for hit in hits] == ["The parrot is green"]
+
+
+def test_no_version_of_an_expired_memory_is_read(ana, clock):
+    first = ana.remember("The guest code is blue", key="code", ttl_days=90).record
+    last = ana.remember("The guest code is green", key="code", ttl_days=2).record
+    assert ana.get(first.id).content == "The guest code is blue"
+    clock.advance(days=3)
+    for id in (first.id, last.id):
+        assert ana.get(id) is None
+        with pytest.raises(NotFound):
+            ana.history(id)

@@ -37,6 +37,14 @@ def test_after_ten_minutes_it_is_gone_for_good(ana, clock, store):
     assert store.admin(actor="root").verify_audit()
 
 
+def test_after_a_long_quiet_it_is_gone_for_good_at_once(ana, clock, store):
+    ana.add("My sister Olga lives in Oslo.")
+    ana.add("Forget everything about Olga.")
+    clock.advance(days=40)
+    store.flush()
+    assert "on_request" in [each.reason for each in ana.audit.list() if each.actor == "expiry"]
+
+
 def test_an_answer_without_a_deletion_takes_back_what_was_kept(ana):
     report = ana.add("I like tea.")
     assert ana.undo(report).kind == "undone"

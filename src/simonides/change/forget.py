@@ -176,7 +176,7 @@ def _forget_derived(tx: Transaction, owner: str, root: bytes, ids: set[str]) -> 
     params = {"owner": tx.owner, "parent_owner": owner, "parent": root}
     events: list[Event] = []
     for (child,) in tx.connection.rows(statements.DERIVED, params):
-        rows = versions(tx.connection, tx.owner, child)
+        rows = _all_versions(tx, child)
         derived = [row for row in rows if ids.intersection(json.loads(row["parents"] or "[]"))]
         events += forget_rows(tx, derived)
         gone = {row["id"]: row["hash"] for row in derived}
@@ -185,6 +185,12 @@ def _forget_derived(tx: Transaction, owner: str, root: bytes, ids: set[str]) -> 
             back = changed_version(tx, last)  # it was said before, too
             events.append(tx.insert(back, EventType.CREATED, "said_before"))
     return events
+
+
+def _all_versions(tx: Transaction, root: bytes) -> list[MemoryRow]:
+    """Return the versions of a memory, with those that this change has brought back."""
+    back = [row for row in tx.inserted.values() if row["root"] == root]
+    return [*versions(tx.connection, tx.owner, root), *back]
 
 
 # -- turns -----------------------------------------------------------------------------------------
@@ -312,7 +318,7 @@ def redact(write: OwnerWrite, redaction: Redaction) -> bool:
         return bool(forget_rows(tx, versions(tx.connection, tx.owner, row["root"])))
     params = {"owner": tx.owner, "parent_owner": tx.owner, "parent": row["root"]}
     for (child,) in tx.connection.rows(statements.DERIVED, params):
-        learned = versions(tx.connection, tx.owner, child)
+        learned = _all_versions(tx, child)
         if any((each["quote"] or each["content"]) in redaction.gone for each in learned):
             forget_rows(tx, learned)
     analysis = analysed(redaction.content, speaker=row["speaker"], names=(), is_turn=True)

@@ -33,7 +33,7 @@ from simonides.write.candidate import candidate_of
 from simonides.write.judge import Commit, Drop, judge_approved
 from simonides.write.owner_write import OwnerWrite, owner_write
 from simonides.write.remember import decided, embedded
-from simonides.write.versions import standing
+from simonides.write.versions import has_expired, standing
 
 KEEP = ("new", "old", "both", "neither")
 
@@ -54,8 +54,9 @@ def waiting(engine: Engine, who: Principal) -> list[Waiting]:
         drop_late(engine, who.owner, who.name)
     with engine.db.read(who.owner) as connection:
         for entry in pending.entries(connection, who.owner):
-            sides = _sides(connection, who, entry)
-            if entry.kind != "undo" and _may_see(who, entry, sides):
+            sides = _sides(connection, who, entry, now)
+            is_shown = entry.kind != "undo" and (sides or not pending.sides(entry))
+            if is_shown and _may_see(who, entry, sides):
                 items.append(_shown(entry, sides))
         for part in unread_parts(connection, who):
             id, at, why = id_text(part.id), to_datetime(part.last), (f"model:{part.failed}",)
@@ -63,19 +64,27 @@ def waiting(engine: Engine, who: Principal) -> list[Waiting]:
     return items
 
 
-def drop_late(engine: Engine, owner: str, actor: str) -> None:
-    """End what nobody has decided in time; what a question hid is shown again."""
+def drop_late(engine: Engine, owner: str, actor: str, *, forgotten_only: bool = False) -> None:
+    """End what nobody has decided in time; what a question hid is shown again.
+
+    Args:
+        engine: The store.
+        owner: The owner.
+        actor: Who does it.
+        forgotten_only: End copies of what was forgotten in words, and no question.
+    """
     with owner_write(engine, owner, actor) as (tx, index):
-        late = pending.drop_expired(tx)
+        late = pending.drop_expired(tx, forgotten_only=forgotten_only)
         renew_opt_outs(tx.connection, owner, index)
     for id in late:
         engine.worker.at_close.pop(id, None)
     engine.db.checkpoint()
 
 
-def _sides(connection: Connection, who: Principal, entry: pending.Entry) -> list[Record]:
-    """Return the statements that contradict each other, as they stand."""
-    return [record_of(row) for row in latest_of(connection, who.owner, pending.sides(entry))]
+def _sides(connection: Connection, who: Principal, entry: pending.Entry, now: int) -> list[Record]:
+    """Return the statements that contradict each other, as they stand, but what has expired."""
+    rows = latest_of(connection, who.owner, pending.sides(entry))
+    return [record_of(row) for row in rows if not has_expired(row, now)]
 
 
 def _may_see(who: Principal, entry: pending.Entry, sides: Sequence[Record]) -> bool:
@@ -116,8 +125,10 @@ def approve(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcom
     entry = _entry(engine, who, id)
     if entry.kind == "contradiction":
         return resolve(engine, who, id, "new", reason)
-    if entry.kind == pending.AGED:
-        return confirm(engine, who, id_text(pending.sides(entry)[0]))
+    if entry.kind == pending.AGED:  # its first version, which the entry names, may have expired
+        with engine.db.read(who.owner) as connection:
+            [side] = _sides(connection, who, entry, engine.clock.now_ms())
+        return confirm(engine, who, side.id)
     if entry.kind == "privacy" and ("meant" in entry.data or entry.data["said"] == EVERYTHING):
         privacy.forget_meant(engine, who, entry)
         forgotten = Outcome(kind=OutcomeKind.FORGOTTEN)
@@ -209,7 +220,9 @@ def _entry(engine: Engine, who: Principal, id: str) -> pending.Entry:
     with engine.db.read(who.owner) as connection:
         for entry in pending.entries(connection, who.owner):
             if entry.kind != pending.UNDO and name in (id_text(entry.id), id_text(entry.id)[-8:]):
-                if entry.is_over(now) or not _may_see(who, entry, _sides(connection, who, entry)):
+                sides = _sides(connection, who, entry, now)
+                is_gone = pending.sides(entry) and not sides
+                if entry.is_over(now) or is_gone or not _may_see(who, entry, sides):
                     break
                 if _proposed(who, entry.data.get("by", "")):
                     problem = "who proposed it cannot decide it; a person does"

@@ -23,7 +23,7 @@ from simonides.core.engine import Engine
 from simonides.core.errors import NotFound
 from simonides.core.outcome import Event, EventType, Outcome
 from simonides.core.policy import Policy
-from simonides.core.record import Draft, Importance, Source, id_text
+from simonides.core.record import Draft, Importance, Source, Status, id_text
 from simonides.core.scope import Principal, scope_of
 from simonides.core.validation import text
 from simonides.govern.audit import list_events
@@ -38,6 +38,7 @@ from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow, by_id, id_bytes, memories, record_of
 from simonides.storage.transaction import event_of
 from simonides.text.analyse import query_terms
+from simonides.write import pending
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import judge
 from simonides.write.owner_write import OwnerWrite, owner_write
@@ -193,6 +194,8 @@ def unfounded(engine: Engine, owner: str, policy: Policy, since: int) -> Iterato
 
 
 def _fall(write: OwnerWrite, row: MemoryRow) -> object:
+    if row["status"] == Status.REVIEW:
+        pending.settle(write.tx, row["root"])
     return write.tx.end(row, "superseded", EventType.SUPERSEDED, "unfounded")
 
 

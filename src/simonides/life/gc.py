@@ -43,7 +43,8 @@ PAGE = 256
 """Rows that are looked for at once. Set by judgement."""
 
 ACCEPTED = "accepted"
-"""Argument of the job that collects although the clock may be wrong."""
+"""Argument of the job that collects although the clock may be wrong, before the number of events
+at the time of the doubt. With another number somebody has spoken since, and it does nothing."""
 
 
 Take = Callable[[OwnerWrite, MemoryRow], bool]
@@ -81,10 +82,10 @@ def collect(
     """
     engine.journal.flush()
     now = engine.clock.now_ms()
-    if (quiet := quiet_ms(engine, who.owner)) is None:
-        return Collection(dry_run=dry_run)
-    if quiet > QUIET_MS and not accept_clock:
-        return _waits(engine, who.owner, now + DAY_MS, dry_run=dry_run)
+    if (until := waits_until(engine, who.owner)) is not None and not accept_clock:
+        if not dry_run:
+            wait(engine, who.owner, until)
+        return Collection(dry_run=dry_run, waits_until=to_datetime(until))
     policy, counts = engine.policies.for_org(who.home.org, who.agent), Counter[str]()
     stale = very_stale(engine, who.owner, policy)
     counts["evicted"] = len(stale) if dry_run else _take(engine, who, _gone_stale, stale)
@@ -105,21 +106,46 @@ def collect(
     return Collection.model_validate({"dry_run": dry_run, **counts})
 
 
-def quiet_ms(engine: Engine, owner: str) -> int | None:
-    """Return how long nothing has happened to an owner's memories; None if there are none."""
+def is_awaited(engine: Engine, owner: str, events: str) -> bool:
+    """Whether nobody has spoken since the clock was doubted, when there were so many events."""
     with engine.db.read(owner) as connection:
         state = connection.one(statements.STATE, {"owner": owner})
-    return None if state is None else engine.clock.now_ms() - state[1]
+    return state is not None and str(state[2]) == events
 
 
-def _waits(engine: Engine, owner: str, at: int, *, dry_run: bool) -> Collection:
-    """Let a collection wait for a day, as the clock may be wrong."""
-    job = {"owner": owner, "job": f"{GC} {ACCEPTED}"}
+def waits_until(engine: Engine, owner: str) -> int | None:
+    """Return when a doubted clock of an owner is taken for right; None if it is not doubted."""
     with engine.db.read(owner) as connection:
-        waits = connection.one(statements.DUE_AT, job)
-    if waits is None and not dry_run:
-        set_due(engine, at, **job)
-    return Collection(dry_run=dry_run, waits_until=to_datetime(waits[0] if waits else at))
+        return doubted_until(connection, owner, engine.clock.now_ms())
+
+
+def doubted_until(connection: Connection, owner: str, now: int) -> int | None:
+    """Return when the time now of an owner is taken for right; None if it is not doubted.
+
+    A clock is doubted long after the last event, and for a day from then, even if a job of the
+    worker makes an event meanwhile.
+    """
+    state = connection.one(statements.STATE, {"owner": owner})
+    if state is None:
+        return None
+    due = connection.one(statements.DUE_AT, {"owner": owner, "job": _accepted_job(state[2])})
+    waits = due is not None and due[0] - DAY_MS <= now < due[0]
+    if now - state[1] <= QUIET_MS and not waits:
+        return None
+    return now + DAY_MS if due is None else int(due[0])
+
+
+def wait(engine: Engine, owner: str, until: int) -> None:
+    """Let a collection wait until a time, as the clock may be wrong."""
+    with engine.db.write(owner) as connection:
+        [state] = connection.rows(statements.STATE, {"owner": owner})
+        job = {"owner": owner, "job": _accepted_job(state[2])}
+        if connection.one(statements.DUE_AT, job) is None:
+            connection.run(statements.SET_DUE, {"at": until, **job})
+
+
+def _accepted_job(events: int) -> str:
+    return f"{GC} {ACCEPTED} {events}"
 
 
 def set_due(engine: Engine, at: int, owner: str, job: str) -> None:
@@ -182,6 +208,8 @@ def _evicted(write: OwnerWrite, row: MemoryRow) -> bool:
     is_due = row["known_to"] is None and soft is not None and soft <= write.tx.now
     if not is_due or row["pinned"]:
         return False
+    if row["status"] == Status.REVIEW:
+        pending.settle(write.tx, row["root"])
     write.tx.end(row, "evicted", EventType.EVICTED, "soft_expired")
     return True
 

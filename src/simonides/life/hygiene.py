@@ -34,7 +34,7 @@ from simonides.life.ageing import (
     quantile,
 )
 from simonides.life.consolidate import unfounded
-from simonides.life.gc import QUIET_MS
+from simonides.life.gc import doubted_until
 from simonides.life.repeats import SLICE, Act, contradicting, flagging, repeated
 from simonides.life.results import HygieneReport
 from simonides.life.second_look import second_look
@@ -66,12 +66,10 @@ def look_through(engine: Engine, who: Principal, *, dry_run: bool = False) -> Hy
     engine.journal.flush()
     owner, counts, now = who.owner, Counter[str](), engine.clock.now_ms()
     last = _last_look(engine, owner)
-    if last is None or now - last.clock > QUIET_MS:
+    if last is None or last.is_doubted:
         return HygieneReport(dry_run=dry_run, waits=last is not None)
     policy = engine.policies.for_org(who.home.org, who.agent)
     late = [each for each in last.waiting if each.is_over(now) and each.kind != pending.UNDO]
-    if late and not dry_run:
-        drop_late(engine, owner, who.name)
     counts["reviews_expired"] = len(late)
     screened = f"screened {__version__} {policy.hygiene.model_dump_json()}"
     compared = f"compared {_digest(__version__, engine.indexes.embedder, policy)}"
@@ -85,6 +83,8 @@ def look_through(engine: Engine, who: Principal, *, dry_run: bool = False) -> Hy
     for find in finds:
         acts = find(engine, owner, policy, last.known.get("looked", 0))
         counts += _done(engine, who, acts, dry_run=dry_run)
+    if late and not dry_run:  # after the look, that would ask the same again
+        drop_late(engine, owner, who.name)
     if not dry_run:
         engine.figures.aged(ages)
         noted = {screened: 1, compared: last.events, **_ages_of(ages)}
@@ -115,14 +115,14 @@ class _Look(NamedTuple):
     """What the last look has left.
 
     Attributes:
-        clock: Time of the owner's last change.
+        is_doubted: Whether the clock may be wrong.
         events: Length of the owner's chain now.
         known: The owner's counters. ``looked`` is the time of the last look at what was new, and a
             name of ``compared`` and rules is the length of the chain then.
         waiting: What waits for a decision.
     """
 
-    clock: int
+    is_doubted: bool
     events: int
     known: dict[str, int]
     waiting: list[pending.Entry]
@@ -134,9 +134,10 @@ def _last_look(engine: Engine, owner: str) -> _Look | None:
         state = connection.one(statements.STATE, {"owner": owner})
         if state is None:
             return None
-        _, clock, events, _ = state
+        events = state[2]
         known: dict[str, int] = dict(connection.rows(statements.COUNTERS, {"owner": owner}))
-        return _Look(clock, events, known, list(pending.entries(connection, owner)))
+        is_doubted = doubted_until(connection, owner, engine.clock.now_ms()) is not None
+        return _Look(is_doubted, events, known, list(pending.entries(connection, owner)))
 
 
 def _digest(version: str, embedder: str | None, policy: Policy) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from simonides.models.embedder import EmbedderFailed, embed
 from simonides.safety import records
 from simonides.sessions.end import end_idle, read_idle
 from simonides.storage import statements
+from simonides.storage.database import Row
 from simonides.storage.rows import MemoryRow, memories, record_of
 from simonides.storage.transaction import GC
 from simonides.tasks.verbs import too_many, warn_of_many
@@ -39,7 +40,7 @@ Job = Callable[[Engine, str, Any], object]
 JOBS: Mapping[str, Job] = {
     "end": end_idle,
     "read": read_idle,
-    pending.EXPIRE: lambda engine, owner, _: drop_late(engine, owner, "expiry"),
+    pending.EXPIRE: lambda engine, owner, _: _expire(engine, owner),
     GC: lambda engine, owner, argument: _daily(engine, owner, argument),
     records.EXPIRE: lambda engine, owner, _: records.expire(engine, owner),
     "embed": lambda engine, owner, _: embed_owner(engine, owner),
@@ -97,8 +98,10 @@ def run_due(engine: Engine, goes_on: Callable[[], bool]) -> Counter[str]:
     while True:
         with engine.db.read() as connection:
             page = connection.rows(statements.DUE, {"now": now, **last._asdict()})
-        if not page:
+            ahead = connection.rows(statements.DUE_AHEAD, {"from": now + 2 * DAY_MS})
+        if not page and not ahead:
             return tally
+        _come_back(engine, ahead, now)
         for last in map(Due._make, page):
             if not goes_on():
                 return tally
@@ -117,9 +120,12 @@ def _run(engine: Engine, due: Due) -> str:
     leased = due._replace(at=now + max(LEASE_MS, delay), tries=tries)
     if not _moved(engine, due, leased.at, tries):
         return "taken"
+    doubted = None if kind == GC else gc.waits_until(engine, due.owner)
     if not attempt(f"{kind} {due.owner}", lambda: does(engine, due.owner, argument)):
         _moved(engine, leased, engine.clock.now_ms() + delay, tries)
         return "failed"
+    if doubted is not None:  # what the job did is no sign of the user
+        gc.wait(engine, due.owner, doubted)
     with engine.db.write(due.owner) as connection:  # unless the job, or a call, has moved it
         connection.run(statements.DONE_DUE, leased._asdict())
     return "done"
@@ -149,9 +155,13 @@ def attempt(name: str, work: Callable[[], object]) -> bool:
 
 def _daily(engine: Engine, owner: str, argument: str) -> None:
     """Collect an owner's memories, look through the rest, and again a day later."""
-    who, accepted = Principal(scope_of(owner, None), actor="collection"), argument == gc.ACCEPTED
+    who, accepted = Principal(scope_of(owner, None), actor="collection"), argument != ""
+    if accepted and not gc.is_awaited(engine, owner, argument.rpartition(" ")[2]):
+        return
     was_loaded = owner in engine.indexes
     if gc.collect(engine, who, accept_clock=accepted).waits_until is None:
+        if accepted:  # what was not to end while the clock was doubted
+            drop_late(engine, owner, who.name)
         hygiene.look_through(engine, who)
         reflect_if_due(engine, owner)
         with engine.db.read(owner) as connection:
@@ -163,6 +173,22 @@ def _daily(engine: Engine, owner: str, argument: str) -> None:
         engine.indexes.drop(owner)
     if not accepted:
         gc.set_due(engine, engine.clock.now_ms() + DAY_MS, owner, GC)
+
+
+def _expire(engine: Engine, owner: str) -> None:
+    """End what nobody has decided in time; if the clock is doubted, what was forgotten alone."""
+    is_doubted = gc.waits_until(engine, owner) is not None
+    drop_late(engine, owner, "expiry", forgotten_only=is_doubted)
+
+
+def _come_back(engine: Engine, ahead: Sequence[Row], now: int) -> None:
+    """Let daily jobs run that a clock far ahead has put off; the doubt of then is over."""
+    for owner, job in ahead:
+        if job == GC:
+            gc.set_due(engine, now, owner, job)
+            continue
+        with engine.db.write(owner) as connection:
+            connection.run(statements.NOT_DUE, {"owner": owner, "job": job})
 
 
 # -- vectors of another embedder -------------------------------------------------------------------

@@ -197,7 +197,8 @@ def _named(
         records.sort(key=lambda r: (r.said_at, r.id), reverse=True)
         records.sort(key=lambda r: (r.task != who.home.task, r.audience is None, r.purpose is None))
         for record in records:
-            if set(exclusions(who, record, [each], now)) <= {record.status.value}:
+            is_over = "expired" in exclusions(who, latest(connection, record), [each], now)
+            if not is_over and set(exclusions(who, record, [each], now)) <= {record.status.value}:
                 return record
     return None
 

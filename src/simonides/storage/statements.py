@@ -74,9 +74,12 @@ SET_META = "INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (n
 
 DUE = _SQL["DUE"]
 
+DUE_AHEAD = "SELECT owner, job FROM due WHERE at > :from AND (job = 'gc' OR job LIKE 'gc %')"
+"""Selects daily jobs that a clock far ahead has put off."""
+
 DUE_COUNT = "SELECT COUNT(*) FROM due WHERE at <= :now"
 
-ACROSS_OWNERS = (OWNERS, META, MIGRATIONS, SET_META, DUE, DUE_COUNT)
+ACROSS_OWNERS = (OWNERS, META, MIGRATIONS, SET_META, DUE, DUE_AHEAD, DUE_COUNT)
 """Statements of the database as a whole; none reads content."""
 
 

@@ -101,12 +101,14 @@ def expire_job(id: bytes) -> str:
     return f"{EXPIRE} {id.hex()}"
 
 
-def drop_expired(tx: Transaction) -> list[str]:
+def drop_expired(tx: Transaction, *, forgotten_only: bool = False) -> list[str]:
     """End what nobody has decided in time, and return the ids.
 
     Contradicting statements both stay. What has grown old stays marked, so it is asked once.
     """
     late = [entry for entry in entries(tx.connection, tx.owner) if entry.is_over(tx.now)]
+    if forgotten_only:
+        late = [entry for entry in late if entry.kind == UNDO]
     for entry in late:
         if entry.kind == UNDO:
             tx.remove("pending", entry.id, EventType.FORGOTTEN, "on_request")
