@@ -48,12 +48,12 @@ MISTAKES = [
     # Opening.
     ("simonides.open('sqlite://rel.db')", "ConfigurationError", "sqlite:// is no",
      "sqlite:///path"),
-    ("simonides.open('http://host')", "ConfigurationError", "http://", "postgresql://"),
+    ("simonides.open('http://host')", "ConfigurationError", "http://", "needs a token"),
     ("simonides.open(embedder='minilm')", "ConfigurationError", "embedder",
      "encode(), or is 'none'"),
     ("simonides.open(reranker='x')", "ConfigurationError", "reranker", "rerank(query, texts)"),
     ("simonides.open(clock=5)", "ConfigurationError", "clock", "now_ms()"),
-    ("simonides.open(mode='remote')", "ConfigurationError", "'remote'", "local, incognito, guest"),
+    ("simonides.open(mode='remote')", "ConfigurationError", "'remote'", "local, synced, incognito, guest"),
     ("simonides.open(settings=Settings)", "ConfigurationError", "settings", "must be a Settings"),
     ("simonides.open(folder)", "StoreError", "is a folder", "name a file in it"),
     ("simonides.open(folder / 'no.db', create=False)", "StoreUnavailable", "no.db",
@@ -182,7 +182,7 @@ def test_a_closed_store_is_not_worth_another_try(names):
         ("simonides_polcy", "x", "did you mean 'SIMONIDES_POLICY'?"),
         ("SIMONIDES_FUSION", "rff", "did you mean 'rrf'?"),
         ("SIMONIDES_POOL_SIZE", "many", "setting pool_size"),
-        ("SIMONIDES_MODE", "remote", "not one of local, incognito, guest"),
+        ("SIMONIDES_MODE", "remote", "not one of local, synced, incognito, guest"),
         ("SIMONIDES_STORE", "mysql://host/db", "use sqlite:///path or postgresql://…"),
     ],
 )

@@ -333,7 +333,7 @@ def test_help_stands_under_headings(run: Run) -> None:
     assert places == sorted(places)
     assert lines[places[1] + 1].split()[0] == "remember"
     store = {line.split()[0] for line in lines[places[3] + 1 :][:4]}
-    assert store == {"mcp", "policy", "db", "worker"}
+    assert store == {"mcp", "policy", "db", "serve"}
     assert "Begin a task" in run("task", "--help").out
     assert "--depends-on <list[str]>" in run("remember", "--help").out
     assert "Only this kind; repeatable." in run("recall", "--help").out

@@ -467,7 +467,7 @@ def test_no_fault_of_the_memory_reaches_the_caller(api, fault, known, store, mon
     def failing(*_, **__):
         raise fault
 
-    monkeypatch.setattr("simonides.integrations.wrap.digest", failing)
+    monkeypatch.setattr("simonides.sessions.notes.digest", failing)
     monkeypatch.setattr("simonides.sessions.add.add", failing)
     with ModelServer(answers=lambda _: saying("Yes.")) as server:
         api.create(api.client(server), ASK)
@@ -484,7 +484,7 @@ def test_an_interrupt_of_the_memory_reaches_the_caller(known, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("simonides.integrations.wrap.digest", interrupted)
+    monkeypatch.setattr("simonides.sessions.notes.digest", interrupted)
     with ModelServer() as server, pytest.raises(KeyboardInterrupt):
         APIS[0].create(simonides.wrap(APIS[0].client(server), known), ASK)
     assert server.received == []
