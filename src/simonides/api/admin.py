@@ -198,7 +198,7 @@ class Admin(Bound):
 def _backup(engine: Engine, who: Principal, path: str | Path) -> Path:
     if who.home != GLOBAL:
         raise ScopeDenied(GLOBAL.path, "admin", "an administrator of the whole store can do it")
-    target = Path(text("path", str(Path(path))))
+    target = Path(text("path", str(path) if isinstance(path, Path) else path))
     if not target.parent.is_dir():
         raise StoreError(str(target), "its folder does not exist; make it first")
     engine.db.backup(target)

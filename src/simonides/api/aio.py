@@ -417,7 +417,14 @@ class AsyncReceipts:
         __getattr__ = no_attribute
 
     async def list(self, limit: int = 100) -> Sequence[Receipt]:
-        """Return receipts, newest first, without their lines."""
+        """Return receipts, newest first, without their lines.
+
+        Args:
+            limit: Maximum number of them, 1 to 1,000.
+
+        Raises:
+            InvalidInput: If the limit is out of range.
+        """
         return await self._threads.read(self._blocking.list, limit)
 
     async def verify(self, answer: str, receipt: Receipt) -> Verification:

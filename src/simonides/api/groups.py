@@ -326,7 +326,14 @@ class Receipts(Bound):
     """What digests showed."""
 
     def list(self, limit: int = 100) -> Sequence[Receipt]:
-        """Return receipts, newest first, without their lines."""
+        """Return receipts, newest first, without their lines.
+
+        Args:
+            limit: Maximum number of them, 1 to 1,000.
+
+        Raises:
+            InvalidInput: If the limit is out of range.
+        """
         return self._call(receipts.list_receipts, limit)
 
     def verify(self, answer: str, receipt: Receipt) -> Verification:

@@ -173,7 +173,7 @@ class Gone(NamedTuple):
 
 def forget_topic(engine: Engine, who: Principal, about: str) -> int:
     """Forget for good what a topic names of the user's memories; return how many that changed."""
-    hits = named(engine, who, about)
+    hits = named(engine, who, text("about", about))
     gone = _forget(engine, who, hits.exact, hits.topic)
     if gone.undo is not None:
         undo.finish(engine, who.owner, id_bytes(gone.undo))

@@ -18,7 +18,7 @@ from simonides.core.errors import InvalidInput, NotReplayable
 from simonides.core.record import Record, id_text
 from simonides.core.results import Digest, DigestItem, Receipt, Verification
 from simonides.core.scope import Principal, parse_scope, scope_of
-from simonides.core.validation import text
+from simonides.core.validation import between, text
 from simonides.govern.rights import may_see, readable
 from simonides.prompt.lines import LINE_CHARS, PARTS, assembled, hash_of, with_line
 from simonides.storage import statements
@@ -150,10 +150,15 @@ def echoed(connection: Connection, who: Principal) -> frozenset[bytes]:
 
 
 def list_receipts(engine: Engine, who: Principal, limit: int = 100) -> list[Receipt]:
-    """Return the receipts of the reader's digests, newest first, without their lines."""
+    """Return the receipts of the reader's digests, newest first, without their lines.
+
+    Raises:
+        InvalidInput: If the limit is out of range.
+    """
+    most = between("limit", limit, 1, 1_000)
     engine.journal.flush()
     since = engine.clock.now_ms() - round(engine.settings.receipt_days * DAY_MS)
-    params = {"owner": who.owner, "purpose": who.apart, "since": since, "limit": limit}
+    params = {"owner": who.owner, "purpose": who.apart, "since": since, "limit": most}
     with engine.db.read(who.owner) as connection:
         rows = connection.rows(statements.RECEIPTS, params)
     return [_unpacked(who, *row) for row in rows]

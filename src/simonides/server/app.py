@@ -152,11 +152,13 @@ async def _on_invalid(_: Request, error: Exception) -> Response:
     return answer(routes.invalid_request(error))
 
 
-async def _on_http(_: Request, error: Exception) -> Response:
+async def _on_http(request: Request, error: Exception) -> Response:
     """Answer what the framework refuses itself: an unknown path, a method, a body in no UTF-8."""
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class only
     response = answer(InvalidInput("request", str(error.detail)), error.status_code)
     response.headers.update(error.headers or {})
+    if error.status_code == 405:
+        response.headers["Allow"] = ", ".join(routes.methods_of(request))
     return response
 
 

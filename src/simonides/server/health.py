@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 from anyio import to_thread
 from fastapi import FastAPI, Request, Response
+from fastapi.responses import PlainTextResponse
 from sse_starlette import EventSourceResponse
 
 from simonides.api.store import Store
@@ -18,6 +19,7 @@ from simonides.core.scope import GLOBAL, Principal
 from simonides.govern import audit
 from simonides.govern.tokens import Access
 from simonides.server import callers
+from simonides.server.routes import ANSWERS
 
 LOOKS_S = 0.5
 """How often the stream of events looks for new ones. Set by judgement."""
@@ -31,12 +33,18 @@ def add(app: FastAPI) -> None:
     async def livez() -> dict[str, bool]:
         return {"alive": True}
 
-    @app.get("/readyz", tags=["health"], summary="Whether the store answers.")
+    @app.get("/readyz", tags=["health"], summary="Whether the store answers.", responses=ANSWERS)
     async def readyz() -> Response:
         await to_thread.run_sync(audit.length, store._engine, Principal(GLOBAL))
         return Response('{"ready": true}', media_type="application/json")
 
-    @app.get("/metrics", tags=["health"], summary="What this process has counted, for Prometheus.")
+    @app.get(
+        "/metrics",
+        tags=["health"],
+        summary="What this process has counted, for Prometheus.",
+        response_class=PlainTextResponse,
+        responses=ANSWERS,
+    )
     async def metrics(request: Request) -> Response:
         caller = app.state.callers.of(request)
         callers.check_whole(caller)
@@ -44,7 +52,13 @@ def add(app: FastAPI) -> None:
         text = await to_thread.run_sync(lambda: admin.metrics().prometheus())
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    @app.get("/v1/events", tags=["audit"], summary="What changes for the owner, as it happens.")
+    @app.get(
+        "/v1/events",
+        tags=["audit"],
+        summary="What changes for the owner, as it happens.",
+        response_class=EventSourceResponse,
+        responses=ANSWERS | {200: {"content": {"text/event-stream": {}}}},
+    )
     async def events(request: Request) -> Response:
         """Stream the audit events of the owner, without content, as server-sent events.
 

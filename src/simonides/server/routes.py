@@ -14,6 +14,7 @@ import anyio
 from anyio import to_thread
 from fastapi import Depends, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, TypeAdapter, create_model
 
 from simonides.api.memory import Memory
@@ -67,13 +68,16 @@ PROBLEMS = {
 }  # fmt: skip
 
 
+ANSWERS: dict[int | str, dict[str, Any]] = {
+    status: {"description": text, "content": {"application/problem+json": {
+        "schema": {"$ref": "#/components/schemas/Problem"}}}}
+    for status, text in PROBLEMS.items()
+}  # fmt: skip
+"""What each route may answer instead, as OpenAPI describes it."""
+
+
 def add(app: FastAPI) -> None:
     """Add the routes of all verbs."""
-    answers: dict[int | str, dict[str, Any]] = {
-        status: {"description": text, "content": {"application/problem+json": {
-            "schema": {"$ref": "#/components/schemas/Problem"}}}}
-        for status, text in PROBLEMS.items()
-    }  # fmt: skip
     chosen = sorted(wire.calls().items(), key=lambda each: -each[1].path.count("/"))
     for name, call in chosen:
         doc = inspect.getdoc(wire.method_of(call.verb)) or call.verb.help
@@ -85,7 +89,7 @@ def add(app: FastAPI) -> None:
             tags=[call.verb.group or "memory"],
             summary=call.verb.help,
             description=doc.partition("\n\nArgs:")[0].partition("\n\nRaises:")[0],
-            responses={200: {"model": _shape(call)}, **answers},
+            responses={200: {"model": _shape(call)}, **ANSWERS},
             openapi_extra=_described(call),
             dependencies=[Depends(_guard(app, call.needs))],
         )
@@ -109,6 +113,14 @@ def schemas() -> dict[str, Any]:
     _, made = TypeAdapter.json_schemas(adapters, ref_template="#/components/schemas/{model}")
     found: dict[str, Any] = made["$defs"]
     return found
+
+
+def methods_of(request: Request) -> list[str]:
+    """Return the methods of the path of a request; of two that fit, the one with fewer names."""
+    routes = [each for each in request.app.routes if isinstance(each, APIRoute)]
+    fitting = [each for each in routes if each.path_regex.match(request.scope["path"])]
+    path = min((each.path_format for each in fitting), key=lambda each: each.count("{"))
+    return sorted({m for each in routes if each.path_format == path for m in each.methods or ()})
 
 
 def with_properties(schemas: dict[str, Any]) -> dict[str, Any]:

@@ -149,14 +149,7 @@ def given_in(call: Call, body: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InvalidInput: If a name is unknown, or a draft or receipt is malformed.
     """
-    known = Draft.__dataclass_fields__ if call.takes is Draft else call.takes.model_fields
-    for name in body:
-        if name not in known:
-            raise InvalidInput(name, f"is no argument of this call{nearest(name, known)}")
-    needed = ["content"] if call.takes is Draft else _needed_names(call)
-    for name in needed:
-        if name not in body:
-            raise InvalidInput(name, "is missing")
+    _check_names(call, body)
     if call.takes is Draft:
         return {"content": Draft(**body)}
     values = dict(body)
@@ -170,9 +163,23 @@ def given_in(call: Call, body: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _needed_names(call: Call) -> list[str]:
-    fields = call.takes.model_fields.items()
-    return [name for name, field in fields if field.is_required()]
+def _check_names(call: Call, body: Mapping[str, Any]) -> None:
+    """Check that a body names the arguments of a call; truth values must be such."""
+    is_draft = call.takes is Draft
+    fields: Mapping[str, Any] = Draft.__dataclass_fields__ if is_draft else call.takes.model_fields
+    for name, value in body.items():
+        if name not in fields:
+            raise InvalidInput(name, f"is no argument of this call{nearest(name, fields)}")
+        kind: Any = None if is_draft else fields[name].annotation
+        if kind in _PLAIN and not isinstance(value, kind):
+            raise InvalidInput(name, f"must be {_PLAIN[kind]}, not {type(value).__name__}")
+    needed = (n for n, each in fields.items() if not is_draft and each.is_required())
+    for name in ("content",) if is_draft else needed:
+        if name not in body:
+            raise InvalidInput(name, "is missing")
+
+
+_PLAIN: Mapping[Any, str] = {bool: "true or false", str: "text"}
 
 
 def _draft(number: int, data: Any) -> Any:
