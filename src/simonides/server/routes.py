@@ -115,7 +115,7 @@ def _endpoint(app: FastAPI, name: str, call: Call) -> Callable[..., Any]:
     store: Store = app.state.store
 
     async def endpoint(request: Request, query: Any = None, **path: str) -> Response:
-        caller = app.state.callers.of(request)
+        caller = await app.state.callers.asking(request)
         app.state.rates.check(caller.name)
         callers.need(caller, call.needs)
         given = callers.named(request) | _placed(call, path)
