@@ -24,9 +24,11 @@ from mcp.shared.auth import ProtectedResourceMetadata
 from mcp.shared.auth_utils import check_resource_allowed
 
 import simonides
-from simonides import PolicyInvalid
+from simonides import ConfigurationError, PolicyInvalid
 from simonides.govern.tokens import Access, Caller
 from simonides.server import callers
+from simonides.server.serve import Address
+from simonides.server.serve import serve as run
 
 KINDS = {"RS256": RSAAlgorithm, "ES256": ECAlgorithm, "EdDSA": OKPAlgorithm}
 PRIVATE = {
@@ -417,6 +419,14 @@ def test_without_a_provider_nothing_is_said_of_one(store, serve):
     api = serve(store)
     assert api("GET", "/v1/memories").headers["www-authenticate"] == "Bearer"
     assert api("GET", "/.well-known/oauth-protected-resource").status_code == 404
+
+
+def test_a_named_provider_is_a_guard_and_tls_is_still_needed(opened, store):
+    elsewhere = Address("0.0.0.0", port=0)
+    with pytest.raises(ConfigurationError, match="nobody has a token"):
+        run(store, elsewhere)
+    with pytest.raises(ConfigurationError, match="in the clear"):
+        run(opened(), elsewhere)
 
 
 # -- the policy ------------------------------------------------------------------------------------
