@@ -11,9 +11,12 @@ import pytest
 import yaml
 
 import simonides
-from simonides.core.policy import Policy
+from simonides.cli import main
+from simonides.core.policy import Claims, IdentityProvider, Policy
 from simonides.core.policy_file import parse
 from simonides.core.settings import Settings
+from simonides.server.app import application
+from simonides.server.callers import Callers
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -38,6 +41,33 @@ def test_the_example_of_the_documents_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     [program] = blocks(ROOT / "docs" / "documents.md", "python")
     exec(compile(program, "documents.md", "exec"), {})
+
+
+def test_the_client_of_the_server_page_reads_what_it_wrote(tmp_path, monkeypatch, web):
+    monkeypatch.chdir(tmp_path)
+    [program] = blocks(ROOT / "docs" / "server.md", "python")
+    store, printed = simonides.open("memory.db"), io.StringIO()
+    secret = store.admin(actor="ops").new_token("laptop", user="ana", org="acme").secret
+    web.app = application(store, Callers(store._engine))
+    program = program.replace("http://127.0.0.1:8811", web.url).replace("sim_…", secret)
+    with contextlib.redirect_stdout(printed):
+        exec(compile(program, "server.md", "exec"), {})
+    assert printed.getvalue() == "I prefer aisle seats\n"
+    store.close()
+
+
+def test_the_server_page_names_the_options_and_fields_that_there_are(capsys):
+    page = (ROOT / "docs" / "server.md").read_text("utf-8")
+    main(["serve", "--help"])
+    shown = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) - {"--help"}
+    named = {each for block in blocks(ROOT / "docs" / "server.md", "sh")
+             for each in re.findall(r" (--[a-z-]+)", block)}  # fmt: skip
+    assert named - {"--store"} <= shown
+    assert [option for option in shown - {"--port"} if option not in page] == []
+    [example] = blocks(ROOT / "docs" / "server.md", "yaml")
+    assert parse("policy.yaml", example.encode())[None, None].oidc.rights_prefix == "memory:"
+    fields = [*IdentityProvider.model_fields, *(f"claims.{each}" for each in Claims.model_fields)]
+    assert [name for name in fields if name != "claims" and f"`{name}`" not in page] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

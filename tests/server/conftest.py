@@ -1,10 +1,65 @@
-"""A server of the test's store, asked by a plain HTTP client."""
+"""Real servers on loopback."""
+
+import contextlib
+import threading
 
 import httpx2
 import pytest
+import uvicorn
 
 from simonides.server.app import Limits, application
 from simonides.server.callers import Callers
+from simonides.server.oidc import Provider
+from simonides.server.serve import LOOPBACK, Address, _listener
+
+
+@contextlib.contextmanager
+def serving(app):
+    """Serve an application on a free port of this machine."""
+    listener = _listener(Address(port=0))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=2))
+    thread = threading.Thread(target=server.run, args=([listener],))
+    thread.start()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    server.should_exit = True
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+class Api:
+    """A server of ours, and what it answers."""
+
+    def __init__(self, url, callers):
+        self.url, self.callers = url, callers
+        self.client = httpx2.Client(base_url=url, timeout=30)
+
+    def __call__(self, method, path, token=None, body=None, **headers):
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        if token is not None:
+            named["Authorization"] = f"Bearer {token}".encode("latin-1")
+        return self.client.request(method, path, headers=named, json=body)
+
+
+@pytest.fixture
+def serve():
+    """Return a function that serves a store, and returns its API."""
+    with contextlib.ExitStack() as stack:
+
+        def begun(store, verifier=None):
+            callers = Callers(store._engine, verifier or Provider(store._engine))
+            url = stack.enter_context(serving(application(store, callers, hosts=LOOPBACK)))
+            api = Api(url, callers)
+            stack.callback(api.client.close)
+            return api
+
+        yield begun
+
+
+@pytest.fixture
+def serve_app():
+    """Return a function that serves an application, and returns its address."""
+    with contextlib.ExitStack() as stack:
+        yield lambda app: stack.enter_context(serving(app))
 
 
 class Asker:
@@ -26,22 +81,20 @@ class Asker:
 
 
 @pytest.fixture
-def serve(web):
+def served(web):
     """Return a function that serves a store, and returns its address."""
 
     def start(store, **limits):
-        callers = Callers(store._engine)
-        web.app = application(store, callers, limits=Limits(**limits))
-        web.app.state.test_callers = callers
+        web.app = application(store, Callers(store._engine), limits=Limits(**limits))
         return web.url
 
     return start
 
 
 @pytest.fixture
-def ask(store, serve):
+def ask(store, served):
     """Return a function that makes an asker with a new token."""
-    url, admin, made = serve(store), store.admin("root"), []
+    url, admin, made = served(store), store.admin("root"), []
 
     def asker(*, name="bot", headers=None, **given):
         token = admin.new_token(name, **given).secret

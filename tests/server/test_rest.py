@@ -154,8 +154,8 @@ def test_what_changes_is_streamed(ana, ask, store):
     assert ana("GET /v1/events", headers={"Last-Event-ID": "x"}, status=400)
 
 
-def test_a_token_has_so_many_requests_in_a_minute(store, serve):
-    url = serve(store, per_minute=3)
+def test_a_token_has_so_many_requests_in_a_minute(store, served):
+    url = served(store, per_minute=3)
     token = store.admin("root").new_token("bot", user="ana").secret
     statuses = []
     for _ in range(5):
@@ -165,8 +165,8 @@ def test_a_token_has_so_many_requests_in_a_minute(store, serve):
     assert 0 < int(answer.headers["retry-after"]) <= 60
 
 
-def test_a_read_that_takes_too_long_is_given_up(store, serve, monkeypatch):
-    url = serve(store, seconds=0.2)
+def test_a_read_that_takes_too_long_is_given_up(store, served, monkeypatch):
+    url = served(store, seconds=0.2)
     token = store.admin("root").new_token("bot", user="ana").secret
     monkeypatch.setattr("simonides.api.memory.Memory.profile", lambda self: time.sleep(1))
     answer = httpx2.get(f"{url}/v1/profile", headers={"Authorization": f"Bearer {token}"})
@@ -188,8 +188,8 @@ def test_health_needs_no_token_and_figures_an_administrator(ask, ana):
     assert "simonides_writes_total 1" in whole.http.get("/metrics").text
 
 
-def test_the_page_of_the_api_names_no_foreign_host(ask, store, serve):
-    url = serve(store)
+def test_the_page_of_the_api_names_no_foreign_host(ask, store, served):
+    url = served(store)
     page = httpx2.get(f"{url}/docs")
     for path in ("/static/swagger-ui.css", "/static/swagger-ui-bundle.js", "/static/docs.js"):
         assert path in page.text or path == "/static/docs.js"
@@ -199,8 +199,8 @@ def test_the_page_of_the_api_names_no_foreign_host(ask, store, serve):
     assert httpx2.get(f"{url}/static/..%2Fpages.py").status_code == 404
 
 
-def test_each_verb_has_a_route_that_is_described(store, serve):
-    url = serve(store)
+def test_each_verb_has_a_route_that_is_described(store, served):
+    url = served(store)
     described = httpx2.get(f"{url}/openapi.json").json()
     assert described["openapi"].startswith("3.1")
     operations = {
@@ -227,8 +227,8 @@ def _references(data):
             yield from _references(each)
 
 
-def test_no_route_answers_without_a_credential_or_with_a_foreign_one(store, serve):
-    url = serve(store)
+def test_no_route_answers_without_a_credential_or_with_a_foreign_one(store, served):
+    url = served(store)
     for call in wire.calls().values():
         path = call.path.format(**dict.fromkeys(call.named, "x"))
         for headers in (

@@ -9,10 +9,10 @@ from enum import StrEnum
 from importlib.resources import files
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, model_validator
+from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 
 from simonides.core.record import Kind, Sensitivity, Source
-from simonides.core.validation import Days, Share
+from simonides.core.validation import Days, Pattern, Share, Url
 
 DOCUMENT = "document"
 """Category of passages of documents; no caller stores one."""
@@ -26,18 +26,7 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
-def _pattern(text: str) -> str:
-    import re2
-
-    try:
-        re2.compile(text)
-    except re2.error as error:
-        raise ValueError(f"is not a pattern in RE2 syntax: {error}") from error
-    return text
-
-
 Name = Annotated[str, Field(pattern=r"^\S{1,128}$")]
-Pattern = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_pattern)]
 Chars = Annotated[int, Strict(), Field(ge=1, le=100_000)]
 Bytes = Annotated[int, Strict(), Field(ge=1, le=16 * 1024 * _KIB)]
 Few = Annotated[int, Strict(), Field(ge=1, le=100)]
@@ -486,6 +475,49 @@ class ExtractionRules(Section):
     categories: Mapping[Name, tuple[Name, ...]] = Field(default={})
 
 
+class Claims(Section):
+    """Names of the claims of a token that say who sends it.
+
+    Attributes:
+        user: Holds the user.
+        org: Holds the organisation; a token without it is of the default one.
+        rights: Holds what the token may do, as a list or a text; without it, read and write.
+        agent: Holds the agent; None if a token names none, else each must.
+        purpose: Holds what memories are used for; None if a token names none, else each must.
+    """
+
+    user: Name = "sub"
+    org: Name = "org"
+    rights: Name = "scope"
+    agent: Name | None = None
+    purpose: Name | None = None
+
+
+class IdentityProvider(Section):
+    """Whose tokens a server takes besides those of the store: of an OpenID Connect provider.
+
+    Attributes:
+        issuer: Address of the provider, as its tokens name it; None if there is none.
+        audience: What its tokens for this server name as their audience.
+        jwks_url: Address of its keys; None if its description says where they are.
+        claims: Which claims say what.
+        rights_prefix: What stands before ``read``, ``write``, ``review`` and ``admin`` in the claim
+            of rights, such as ``memory:``.
+    """
+
+    issuer: Url | None = None
+    audience: Annotated[str, Field(min_length=1, max_length=2_000)] | None = None
+    jwks_url: Url | None = None
+    claims: Claims = Claims.model_construct()
+    rights_prefix: Annotated[str, Field(pattern=r"^\S{0,128}$")] = ""
+
+    @model_validator(mode="after")
+    def _has_an_audience(self) -> "IdentityProvider":
+        if (self.issuer is None) != (self.audience is None):
+            raise ValueError("issuer and audience go together")
+        return self
+
+
 class AgentBudgets(Section):
     """What one run of the reference agent may spend.
 
@@ -532,6 +564,7 @@ class Policy(Section):
     task: TaskRules = TaskRules.model_construct()
     extract: ExtractionRules = ExtractionRules.model_construct()
     agent: AgentBudgets = AgentBudgets.model_construct()
+    oidc: IdentityProvider = IdentityProvider.model_construct()
 
     def rules(self, category: str) -> bool:
         """Whether a category holds rules and prohibitions, which the user alone takes back."""

@@ -176,6 +176,9 @@ def _policy(
         if name not in Policy.model_fields:
             problem = f"{shown(name)} is not a section{nearest(name, Policy.model_fields)}"
             raise PolicyInvalid(source, lines[(*at, name)], problem)
+        if name == "oidc" and at:
+            problem = "oidc: is for the whole store; a token says the organisation"
+            raise PolicyInvalid(source, lines[(*at, name)], problem)
     try:
         policy = Policy.model_validate(merged(base, data))
     except ValidationError as error:

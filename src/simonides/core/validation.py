@@ -7,9 +7,18 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
+from ipaddress import ip_address
 from typing import Annotated, Any, TypeVar
+from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, Strict, StringConstraints, ValidationError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    Strict,
+    StringConstraints,
+    ValidationError,
+)
 
 from simonides.core.clock import zoned_moment
 from simonides.core.errors import InvalidInput, shown
@@ -20,12 +29,41 @@ MAX_JSON_DEPTH = 16
 E = TypeVar("E", bound=StrEnum)
 
 
+def _pattern(text: str) -> str:
+    import re2
+
+    try:
+        re2.compile(text)
+    except re2.error as error:
+        raise ValueError(f"is not a pattern in RE2 syntax: {error}") from error
+    return text
+
+
+def safe_url(text: str) -> str:
+    """Return an address that nobody on the way can change: ``https``, or this machine's own.
+
+    Raises:
+        ValueError: If it is another one.
+    """
+    parts = urlsplit(text)
+    host = parts.hostname or ""
+    try:
+        is_here = host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        is_here = False
+    if not host or parts.scheme not in (("http", "https") if is_here else ("https",)):
+        raise ValueError("must be an https:// address")
+    return text
+
+
 # PostgreSQL cannot store NUL in text; one rule for both databases. pydantic refuses surrogates.
 Text = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=65_536)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00]*$")]
 Flag = Annotated[bool, Strict()]
 Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 Days = Annotated[float, Strict(), Field(gt=0, le=36_500, allow_inf_nan=False)]
+Pattern = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_pattern)]
+Url = Annotated[str, Field(max_length=2_000), AfterValidator(safe_url)]
 Moment = BeforeValidator(partial(zoned_moment, "time"))
 """A time of a caller: a datetime or an ISO 8601 text, never a bare number."""
 

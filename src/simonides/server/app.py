@@ -26,7 +26,7 @@ from simonides._version import __version__
 from simonides.api.remote import wire
 from simonides.api.store import Store
 from simonides.core.errors import InvalidInput, QuotaExceeded, SimonidesError
-from simonides.server import health, pages, routes
+from simonides.server import health, oidc, pages, routes
 from simonides.server.callers import Callers
 
 MOST_BYTES = 4 << 20
@@ -94,6 +94,7 @@ def application(
     app.state.rates = Rates(app.state.limits.per_minute)
     routes.add(app)
     health.add(app)
+    oidc.add(app)
     pages.add(app)
     described = app.openapi
 
@@ -132,7 +133,7 @@ def answer(error: SimonidesError, status: int | None = None) -> Response:
     """Return the answer for an error: a problem with advice."""
     body = wire.problem(error)
     body["status"] = status or body["status"]
-    headers = {"WWW-Authenticate": "Bearer"} if body["status"] == 401 else {}
+    headers = {}
     if (seconds := getattr(error, "retry_after_s", None)) is not None:
         headers["Retry-After"] = str(math.ceil(seconds))
     elif body["status"] == 503 and error.retryable:
@@ -142,9 +143,12 @@ def answer(error: SimonidesError, status: int | None = None) -> Response:
     )
 
 
-async def _on_error(_: Request, error: Exception) -> Response:
+async def _on_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, SimonidesError)  # noqa: S101 - registered for this class only
-    return answer(error)
+    response = answer(error)
+    if response.status_code == 401:
+        response.headers["WWW-Authenticate"] = oidc.challenge(request)
+    return response
 
 
 async def _on_invalid(_: Request, error: Exception) -> Response:

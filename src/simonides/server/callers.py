@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Protocol
 from urllib.parse import unquote
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import Request
 
 from simonides.api.admin import Admin
@@ -35,6 +36,10 @@ often its use is noted."""
 
 MOST_CACHED = 4_096
 
+MOST_WAITING = 16
+"""Tokens of a provider that are checked at once. The threads of the store's work are others, so
+that they go on while a provider is slow. Set by judgement."""
+
 FAILURES_PER_MINUTE = 30
 """Refused credentials of one address, beyond which it waits. Set by judgement."""
 
@@ -46,7 +51,13 @@ class TokenVerifier(Protocol):
     """Checks credentials that the store has not given, such as those of an identity provider."""
 
     def caller_of(self, token: str) -> Caller | None:
-        """Return who has a token; None if it is not one of the provider's, or not in force."""
+        """Return who has a token; None if it is not one of the provider's, or not in force.
+
+        It may wait for the provider.
+
+        Raises:
+            StoreUnavailable: If the provider is needed and does not answer.
+        """
         ...
 
 
@@ -61,6 +72,7 @@ class Callers:
         self._logins: dict[str, Caller] = {}
         self._cookies: dict[str, Caller] = {}
         self._lock = threading.Lock()
+        self._waiting = CapacityLimiter(MOST_WAITING)
 
     # -- people ------------------------------------------------------------------------------------
 
@@ -88,12 +100,20 @@ class Callers:
 
     # -- programs ----------------------------------------------------------------------------------
 
+    async def asking(self, request: Request) -> Caller:
+        """Return who sends a request, see `of`; a wait for a provider holds up no other request."""
+        token = request.headers.get("authorization", "").partition(" ")[2].strip()
+        if self._verifier is None or not token or token.startswith(tokens.MARK):
+            return self.of(request)
+        return await to_thread.run_sync(self.of, request, limiter=self._waiting)
+
     def of(self, request: Request) -> Caller:
         """Return who sends a request.
 
         Raises:
             Unauthenticated: If it has no credential that is in force.
             QuotaExceeded: If its address has sent too many that are not.
+            StoreUnavailable: If the identity provider is needed for the check, and does not answer.
         """
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         address = request.client.host if request.client else ""
@@ -102,8 +122,8 @@ class Callers:
         cookie = self._cookies.get(request.cookies.get(COOKIE, ""))
         if cookie is None:
             raise Unauthenticated("send Authorization: Bearer and a token")
-        safe = request.method in ("GET", "HEAD")
-        if not safe and request.headers.get("sec-fetch-site") != "same-origin":
+        safe = (None, "none") if request.method in ("GET", "HEAD") else ()
+        if request.headers.get("sec-fetch-site") not in ("same-origin", *safe):
             raise Unauthenticated("a cookie serves the server's own pages only")
         return cookie
 
@@ -118,7 +138,8 @@ class Callers:
                 self._known[key] = caller, now + TRUSTED_S
                 while len(self._known) > MOST_CACHED:
                     self._known.popitem(last=False)
-        if caller is None:
+        now_ms = self._engine.clock.now_ms()
+        if caller is None or (caller.ends is not None and caller.ends <= now_ms):
             self._refuse(address, "token")
             raise Unauthenticated("this token is unknown, was revoked, or has expired")
         if token.startswith(tokens.MARK) and now - self._seen.get(key, -SEEN_S) >= SEEN_S:

@@ -46,7 +46,7 @@ def add(app: FastAPI) -> None:
         responses=ANSWERS,
     )
     async def metrics(request: Request) -> Response:
-        caller = app.state.callers.of(request)
+        caller = await app.state.callers.asking(request)
         callers.check_whole(caller)
         admin = callers.admin_of(store, caller, callers.named(request))
         text = await to_thread.run_sync(lambda: admin.metrics().prometheus())
@@ -64,7 +64,7 @@ def add(app: FastAPI) -> None:
 
         It begins after the event that the header `Last-Event-ID` names, else with what comes.
         """
-        caller = app.state.callers.of(request)
+        caller = await app.state.callers.asking(request)
         app.state.rates.check(caller.name)
         callers.need(caller, Access.READ)
         memory = callers.memory_of(store, caller, callers.named(request))
@@ -77,7 +77,7 @@ def add(app: FastAPI) -> None:
         async def changes() -> AsyncIterator[dict[str, Any]]:
             at = seen
             while not await request.is_disconnected():
-                app.state.callers.of(request)  # a revoked token ends the stream
+                await app.state.callers.asking(request)  # a revoked token ends the stream
                 page: list[Event] = await to_thread.run_sync(audit.events_after, engine, who, at)
                 for each in page:
                     at = each.seq

@@ -58,7 +58,7 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of a caller that has a credential and may read."""
         request = Request(scope)
-        caller = self._app.state.callers.of(request)
+        caller = await self._app.state.callers.asking(request)
         self._app.state.rates.check(caller.name)
         callers.need(caller, Access.READ)
         who = self._door_of(request).memory._who

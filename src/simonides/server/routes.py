@@ -136,7 +136,7 @@ def _guard(app: FastAPI, right: Access) -> Callable[..., Any]:
     """Return what checks the credential of a request before its arguments are looked at."""
 
     async def guard(request: Request) -> None:
-        request.state.caller = caller = app.state.callers.of(request)
+        request.state.caller = caller = await app.state.callers.asking(request)
         app.state.rates.check(caller.name)
         callers.need(caller, right)
 

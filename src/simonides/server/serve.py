@@ -15,6 +15,7 @@ from simonides.core.errors import ConfigurationError
 from simonides.govern.tokens import Access, Caller
 from simonides.server.app import Limits, application
 from simonides.server.callers import Callers, TokenVerifier
+from simonides.server.oidc import Provider, rules_of
 
 PORT = 8811
 
@@ -87,7 +88,8 @@ def serve(
     Args:
         store: The store.
         address: Where.
-        verifier: Checks the credentials of an identity provider, or None.
+        verifier: Checks tokens that the store has not given; None for those of the provider that
+            the policy names.
         limits: What one credential may ask.
         works: Whether what time makes due is done here, too.
         ready: Gets the link that logs a browser in.
@@ -96,8 +98,10 @@ def serve(
         ConfigurationError: If a server that others can reach is not guarded, or the address is
             taken.
     """
-    check(store, address, has_provider=verifier is not None)
-    callers = Callers(store._engine, verifier)
+    engine = store._engine
+    has_provider = verifier is not None or rules_of(engine).issuer is not None
+    check(store, address, has_provider=has_provider)
+    callers = Callers(engine, verifier or Provider(engine))
     names = [*LOOPBACK, *address.names] if address.is_local or address.names else None
     app = application(store, callers, hosts=names, limits=limits, close=store.close)
     config = uvicorn.Config(
@@ -117,8 +121,8 @@ def serve(
     shown = f"[{host}]" if ":" in host else host
     login = callers.login(Caller("local", None, None, frozenset(Access)))
     ready(f"{scheme}://{shown}:{port}/login?token={login}")
-    store._engine.worker.tends = works
-    store._engine.worker.begin()
+    engine.worker.tends = works
+    engine.worker.begin()
     uvicorn.Server(config).run([listener])
 
 
@@ -129,6 +133,7 @@ def _listener(address: Address) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((address.host, address.port))
+        listener.listen()  # whoever is shown the link too early waits, and is not refused
     except OSError as error:
         listener.close()
         problem = f"cannot listen on {address.host} port {address.port}: {error.strerror}"
