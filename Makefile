@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEMO := $(VENV)/.demo
 
-.PHONY: demo test faults check format generate clean
+.PHONY: demo test faults judges check format generate clean
 
 demo: $(DEMO)
 	$(BIN)/simonides demo
@@ -16,6 +16,10 @@ test: $(STAMP)
 # Races, kills and full disks again, ten times as long.
 faults: $(STAMP)
 	FAULTS=10 $(BIN)/python -m pytest tests/faults -n 2
+
+# The outside judges of the server and of MCP, with many more requests.
+judges: $(STAMP)
+	JUDGES=50 $(BIN)/python -m pytest tests/server/test_judges.py
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -160,7 +160,7 @@ COMMANDS = [
     ({}, ["recall", "x", "--filter", "[1]"], 2, "filter: must be a mapping"),
     ({}, ["get", b"\xff"], 2, "which: holds a lone surrogate"),
     ({}, ["audit", "list", "--memory", "city"], 2, "memory: must be a root id"),
-    ({}, ["admin", "backup", "no/copy.db"], 3, "no/copy.db: its folder does not exist"),
+    ({}, ["admin", "backup", "no/copy.db"], 2, "path: its folder does not exist"),
     ({}, ["policy", "check", "."], 2, ".:0: cannot be read: Is a directory"),
     ({}, ["list", "--user", b"\xff"], 2, "user: character U+DCFF"),
     ({}, ["list", "--store", ""], 2, "path is empty"),

@@ -53,7 +53,7 @@ MISTAKES = [
      "encode(), or is 'none'"),
     ("simonides.open(reranker='x')", "ConfigurationError", "reranker", "rerank(query, texts)"),
     ("simonides.open(clock=5)", "ConfigurationError", "clock", "now_ms()"),
-    ("simonides.open(mode='remote')", "ConfigurationError", "'remote'", "local, synced, incognito, guest"),
+    ("simonides.open(mode='remote')", "ConfigurationError", "'remote'", "local, synced, incognito"),
     ("simonides.open(settings=Settings)", "ConfigurationError", "settings", "must be a Settings"),
     ("simonides.open(folder)", "StoreError", "is a folder", "name a file in it"),
     ("simonides.open(folder / 'no.db', create=False)", "StoreUnavailable", "no.db",

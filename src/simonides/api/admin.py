@@ -9,7 +9,7 @@ from pathlib import Path
 from simonides.api.call import Bound, check_org
 from simonides.api.memory import Memory
 from simonides.core.engine import Engine
-from simonides.core.errors import ScopeDenied, StoreError
+from simonides.core.errors import InvalidInput, ScopeDenied
 from simonides.core.outcome import Outcomes
 from simonides.core.record import Draft
 from simonides.core.results import AuditReport
@@ -186,7 +186,8 @@ class Admin(Bound):
         """Copy the whole store, as of one moment, to a new file; others go on reading and writing.
 
         Raises:
-            StoreError: If it cannot be copied, its folder is missing, or the file exists.
+            InvalidInput: If the file exists, or its folder does not.
+            StoreError: If it cannot be copied.
         """
         return self._call(_backup, path)
 
@@ -200,6 +201,8 @@ def _backup(engine: Engine, who: Principal, path: str | Path) -> Path:
         raise ScopeDenied(GLOBAL.path, "admin", "an administrator of the whole store can do it")
     target = Path(text("path", str(path) if isinstance(path, Path) else path))
     if not target.parent.is_dir():
-        raise StoreError(str(target), "its folder does not exist; make it first")
+        raise InvalidInput("path", "its folder does not exist; make it first")
+    if target.exists():
+        raise InvalidInput("path", "exists already; name a new file")
     engine.db.backup(target)
     return target

@@ -101,7 +101,8 @@ def application(
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
             parts = described()["components"]
-            parts["schemas"] = routes.with_properties(routes.schemas() | parts["schemas"])
+            schemas = routes.with_properties(routes.schemas() | parts["schemas"])
+            parts["schemas"] = routes.plain(schemas)
             parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         return described()
 

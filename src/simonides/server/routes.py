@@ -123,6 +123,18 @@ def methods_of(request: Request) -> list[str]:
     return sorted({m for each in routes if each.path_format == path for m in each.methods or ()})
 
 
+def plain(schema: Any) -> Any:
+    """Return a schema in which a tuple is a list of so many: few generators know more."""
+    if isinstance(schema, list):
+        return [plain(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {name: plain(value) for name, value in schema.items() if name != "prefixItems"}
+    if "prefixItems" in schema:
+        made["items"] = {"anyOf": plain(schema["prefixItems"])}
+    return made
+
+
 def with_properties(schemas: dict[str, Any]) -> dict[str, Any]:
     """Add to schemas of results the properties that are told like fields."""
     for kind in Value.__subclasses__():
