@@ -63,6 +63,7 @@ def listening(store: simonides.Store) -> Iterator[Callable[[], None]]:
     resident = Resident(store._engine, listener, path, greeting(db.location, environment))
     handled = _handled(resident.stop)
     try:
+        resident.begin()  # a signal can come as soon as a client is greeted
         yield resident.stop
     finally:
         resident.stop()
@@ -81,6 +82,9 @@ class Resident:
         self._made = os.lstat(path)
         self._stopping = threading.Event()
         self._idle, self._running = threading.Condition(), 0
+
+    def begin(self) -> None:
+        """Begin to accept commands."""
         threading.Thread(target=self._accept, name="simonides-resident", daemon=True).start()
 
     def stop(self) -> None:
