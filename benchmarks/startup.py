@@ -2,7 +2,9 @@
 
 Prints the time of commands beside that of ``python -c pass``, as medians of nine rounds in which
 all take turns: by the clock, and of the processor, which other programs disturb less. With several
-folders of sources, each takes its turn in every round.
+folders of sources, each takes its turn in every round. A + marks commands on a store that another
+program has open and runs them on, see docs/resident.md; of that program the processor is not
+counted.
 """
 
 from __future__ import annotations
@@ -14,24 +16,47 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 ROUNDS = 9
+START_S = 20
 COMMANDS = {
     "pass": ["-c", "pass"],
     "--help": ["-m", "simonides", "--help"],
     "list": ["-m", "simonides", "list"],
     "digest": ["-m", "simonides", "digest", "What tea do I like?"],
+    "list+": ["-m", "simonides", "list"],
+    "digest+": ["-m", "simonides", "digest", "What tea do I like?"],
 }
 Taken = tuple[float, float]
 
 
-def prepared(source: str, folder: str) -> dict[str, str]:
-    """Return the environment of a tree of sources, with a store of three memories."""
+@contextmanager
+def prepared(source: str, folder: str) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
+    """Give the environments of a tree of sources: its own store, and one that is open elsewhere."""
+    name = abs(hash(source))
+    alone, shared = filled(source, f"{folder}/{name}.db"), filled(source, f"{folder}/{name}+.db")
+    command = [sys.executable, "-m", "simonides", "mcp"]
+    with subprocess.Popen(
+        command, env=shared, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+    ) as resident:
+        latest = time.monotonic() + START_S
+        while not Path(f"{shared['SIMONIDES_STORE']}.sock").exists():
+            if time.monotonic() > latest:
+                print(f"{source}: has no resident; + is the same as without", file=sys.stderr)
+                break
+            time.sleep(0.01)
+        yield alone, shared
+        resident.stdin.close()
+
+
+def filled(source: str, store: str) -> dict[str, str]:
+    """Return an environment with a store of three memories."""
     environment = {
         **os.environ, "PYTHONPATH": source, "SIMONIDES_USER": "ana",
-        "SIMONIDES_STORE": str(Path(folder) / f"{abs(hash(source))}.db"),
+        "SIMONIDES_STORE": store,
     }  # fmt: skip
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # else every command compiles the sources
     for number in range(3):
@@ -52,13 +77,13 @@ def taken(arguments: Sequence[str], environment: Mapping[str, str]) -> Taken:
 
 def main() -> None:
     sources = sys.argv[1:] or [str(Path(__file__).parents[1] / "src")]
-    with tempfile.TemporaryDirectory() as folder:
-        places = {source: prepared(source, folder) for source in sources}
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        places = {source: stack.enter_context(prepared(source, folder)) for source in sources}
         rounds: dict[tuple[str, str], list[Taken]] = {}
         for number in range(ROUNDS + 1):
             for name, arguments in COMMANDS.items():
-                for source, environment in places.items():
-                    found = taken(arguments, environment)
+                for source, environments in places.items():
+                    found = taken(arguments, environments[name.endswith("+")])
                     if number:  # the first round warms up
                         rounds.setdefault((source, name), []).append(found)
     for source in sources:

@@ -475,7 +475,7 @@ def test_options_with_the_name_of_a_global_one_are_known():
     import inspect
 
     from simonides.api.verbs import VERBS
-    from simonides.cli.app import GLOBALS, SAME_NAMES
+    from simonides.cli.client import GLOBALS, SAME_NAMES
 
     own = set()
     for verb in (each for each in VERBS if each.is_command):

@@ -10,7 +10,6 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any
@@ -22,67 +21,46 @@ import simonides
 from simonides.cli import caller
 from simonides.cli import mcp as _mcp  # noqa: F401 - its commands register themselves
 from simonides.cli import serve as _serve  # noqa: F401 - and so does its command
-from simonides.cli.caller import IDENTITY, given, memory, read_argument
+from simonides.cli.caller import Call, given, memory, read_argument
+from simonides.cli.client import globals_first
 from simonides.cli.commands import Commands, by_hand
 
 COMPLETION = "_SIMONIDES_COMPLETE"
 """Variable by which the shell's completion script asks."""
 
-GLOBALS = frozenset(f"--{name}" for name in ("store", *IDENTITY))
-"""Global options with a value; they may stand anywhere."""
-
-SAME_NAMES = (
-    ("--actor", ["audit", "list"]), ("--session", ["privacy", "refuse"]),
-    *((name, ["token", "new"]) for name in ("--user", "--agent", "--purpose")),
-)  # fmt: skip
-"""Options of commands that have the name of a global one: after the command they are its own."""
-
 app = typer.Typer(cls=Commands, rich_markup_mode=None)
 
 
-def run(args: Sequence[str]) -> int:
-    """Run one command and return its exit code; see `simonides.cli.main`."""
+def run(args: Sequence[str], call: Call | None = None) -> int:
+    """Run one command and return its exit code; see `simonides.cli.main`.
+
+    Args:
+        args: Its arguments.
+        call: Where it runs; None is this process.
+    """
+    call = call or Call(sys.stdout, sys.stderr)
     command, as_json, context = typer.main.get_command(app), "--json" in args, None
+    if call.variables is not None:
+        for option in command.params:
+            option.envvar = None  # the variables of this process are not the caller's
     try:
         if os.environ.get(COMPLETION):  # noqa: TID251 - the shell's script sets it
             command.main([], prog_name="simonides")
-        with command.make_context("simonides", _globals_first(args) or ["--help"]) as context:
+        front, rest = globals_first(args)
+        named, more = [*front, *rest] or ["--help"], call.variables
+        with command.make_context("simonides", named, obj=call, default_map=more) as context:
+            context.default_map = None  # a group may have the name of an option
             as_json = context.params["json"]
             result = command.invoke(context)
         from simonides.cli.show import show
 
-        return show(result, as_json=as_json)
+        return show(result, as_json=as_json, out=call.out)
     except typer.Exit as end:
         return end.exit_code
     except (typer.TyperException, simonides.SimonidesError) as error:
         from simonides.cli.show import show_error
 
-        return show_error(error, context, as_json=as_json)
-    except BrokenPipeError:
-        # The reader of the output went away; the interpreter must not complain at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except KeyboardInterrupt:
-        return 130
-
-
-def _globals_first(args: Sequence[str]) -> list[str]:
-    """Return the arguments with the global options in front, where typer expects them."""
-    front, rest, waiting = list[str](), list[str](), iter(args)
-    for arg in waiting:
-        name, has_value, _ = arg.partition("=")
-        if arg == "--":
-            rest += [arg, *waiting]
-        elif (name, rest[:2]) in SAME_NAMES:
-            rest.append(arg)
-        elif arg == "--json" or name in GLOBALS:
-            value = [] if arg == "--json" or has_value else list(islice(waiting, 1))
-            if arg in GLOBALS and not value:
-                raise typer.TyperException(f"Option '{arg}' requires an argument.")
-            front += [arg, *value]
-        else:
-            rest.append(arg)
-    return front + rest
+        return show_error(error, context, as_json=as_json, err=call.err)
 
 
 def _print_version(asked: bool) -> None:

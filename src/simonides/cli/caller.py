@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, TextIO
 
 import typer
 
 import simonides
-
-IDENTITY = ("user", "org", "session", "agent", "purpose", "actor", "task")
+from simonides.cli.client import IDENTITY
 
 ADMINISTRATOR = "command-line"
 """Name of an administrator in the audit trail if --actor names none."""
 
 
+@dataclass(frozen=True)
+class Call:
+    """Where a command runs.
+
+    Attributes:
+        out: Where the result goes.
+        err: Where errors go.
+        read: Reads standard input to its end.
+        variables: Global options that variables of the caller give, where a resident runs it.
+        lend: Lends the open store of a resident; None means that the command opens it.
+    """
+
+    out: TextIO
+    err: TextIO
+    read: Callable[[], bytes] = lambda: sys.stdin.buffer.read()
+    variables: dict[str, str] | None = None
+    lend: Callable[[], AbstractContextManager[simonides.Store]] | None = None
+
+
 def open_store(context: typer.Context, *, is_brief: bool = True) -> simonides.Store:
     """Open the store; it is closed with the context, when the command has ended.
+
+    One that a resident lends stays open.
 
     A conversation goes on with the next command, so closing does not end it.
 
@@ -25,6 +48,9 @@ def open_store(context: typer.Context, *, is_brief: bool = True) -> simonides.St
         is_brief: Whether the command encodes few texts: onnxruntime then takes longer to load than
             it saves.
     """
+    call: Call = context.find_root().obj
+    if call.lend is not None:
+        return context.with_resource(call.lend())
     from simonides.models import Encoder
 
     target, settings = context.find_root().params["store"], simonides.Settings(end_on_close=False)
@@ -45,7 +71,10 @@ def lasting_memory(context: typer.Context, *, actor: str) -> simonides.Memory:
         context: Of the command.
         actor: Its name in the audit trail if --actor names none.
     """
+    from simonides.cli.resident import listening
+
     store, named = open_store(context, is_brief=False), context.find_root().params
+    context.with_resource(listening(store))
     memory = store.memory(**{n: named[n] for n in IDENTITY} | {"actor": named["actor"] or actor})
     store._engine.worker.begin()
     return memory
@@ -85,6 +114,7 @@ def read_argument(context: typer.Context, value: str | None) -> str | None:
     if value != "-" or context.resilient_parsing:
         return value
     try:
-        return sys.stdin.buffer.read().decode().removesuffix("\n")
+        call: Call = context.find_root().obj
+        return call.read().decode().removesuffix("\n")
     except UnicodeDecodeError as error:
         raise typer.BadParameter(f"standard input is not UTF-8: {error}") from error

@@ -23,6 +23,7 @@ import simonides
 from simonides.api import verbs
 from simonides.api.verbs import Verb
 from simonides.cli import caller
+from simonides.cli.client import IDENTITY
 
 OWN_GROUPS = {
     "mcp": "Assistants that speak MCP.", "policy": "Policy files.", "db": "PostgreSQL databases.",
@@ -122,9 +123,7 @@ def _function(group: str, name: str) -> Function:
     """Return the function of a command; typer makes the options from its signature."""
     if command := BY_HAND.get((group, name)):
         is_draft = name == "remember"  # global options name the rest of its fields
-        return (
-            with_options(command, simonides.Draft, without=caller.IDENTITY) if is_draft else command
-        )
+        return with_options(command, simonides.Draft, without=IDENTITY) if is_draft else command
     plain = name.replace("-", "_")
     verb = next(v for v in verbs.VERBS if (v.group, v.name) == (group, plain) and v.is_command)
     declared = _declared(verb)

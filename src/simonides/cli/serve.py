@@ -43,10 +43,13 @@ def serve(
         from simonides.server.serve import serve as run
     except ImportError as error:
         raise simonides.MissingExtra("server", "a server") from error
+    from simonides.cli.resident import listening
+
     gc.enable()  # it runs for long
     store = caller.open_store(context, is_brief=False)
     address = Address(host, port, tls_certificate, tls_key, behind_proxy, tuple(name or ()))
-    run(store, address, limits=Limits(per_minute), works=not no_worker, ready=_show)
+    stop, limits = context.with_resource(listening(store)), Limits(per_minute)
+    run(store, address, limits=limits, works=not no_worker, ready=_show, closing=stop)
     raise typer.Exit
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 from typer import TyperException
 
@@ -66,7 +65,7 @@ _NAMED = re.compile(r"\b(\w+)=…")
 _SNAKE = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 
 
-def show(result: object, *, as_json: bool) -> int:
+def show(result: object, *, as_json: bool, out: TextIO) -> int:
     """Print what a verb returned, and return its exit code.
 
     Returns:
@@ -74,19 +73,21 @@ def show(result: object, *, as_json: bool) -> int:
         empty list.
     """
     text = json.dumps(_data(result), default=str) if as_json else "\n".join(_lines(result))
-    encoding = sys.stdout.encoding or "utf-8"  # a terminal may not know every character
-    print(text.encode(encoding, "backslashreplace").decode(encoding))
-    sys.stdout.flush()
+    encoding = out.encoding or "utf-8"  # a terminal may not know every character
+    print(text.encode(encoding, "backslashreplace").decode(encoding), file=out, flush=True)
     return int(_failed(result))
 
 
-def show_error(error: TyperException | SimonidesError, context: Any, *, as_json: bool) -> int:
-    """Print an error to stderr: a line for the message and one for the hint, or JSON.
+def show_error(
+    error: TyperException | SimonidesError, context: Any, *, as_json: bool, err: TextIO
+) -> int:
+    """Print an error: a line for the message and one for the hint, or JSON.
 
     Args:
         error: The error.
         context: Of the program; None if its own options are wrong.
         as_json: Whether JSON is wanted.
+        err: Where it is printed.
 
     Returns:
         The exit code: 1 if nothing was found, 2 for wrong use, else 3.
@@ -101,7 +102,7 @@ def show_error(error: TyperException | SimonidesError, context: Any, *, as_json:
         hint = f"run: {path} --help"
     fields = {"code": code, "message": message, "hint": hint, "retryable": retryable}
     lines = f"error: {_visible(message)}\nhint: {hint}"
-    print(json.dumps({"error": fields}) if as_json else lines, file=sys.stderr)
+    print(json.dumps({"error": fields}) if as_json else lines, file=err)
     return status
 
 

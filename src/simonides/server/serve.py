@@ -82,6 +82,7 @@ def serve(
     limits: Limits | None = None,
     works: bool = True,
     ready: Callable[[str], None] = print,
+    closing: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve a store until SIGINT or SIGTERM; then it is closed.
 
@@ -93,6 +94,7 @@ def serve(
         limits: What one credential may ask.
         works: Whether what time makes due is done here, too.
         ready: Gets the link that logs a browser in.
+        closing: Is called before the store is closed.
 
     Raises:
         ConfigurationError: If a server that others can reach is not guarded, or the address is
@@ -103,7 +105,12 @@ def serve(
     check(store, address, has_provider=has_provider)
     callers = Callers(engine, verifier or Provider(engine))
     names = [*LOOPBACK, *address.names] if address.is_local or address.names else None
-    app = application(store, callers, hosts=names, limits=limits, close=store.close)
+
+    def close() -> None:
+        closing()
+        store.close()
+
+    app = application(store, callers, hosts=names, limits=limits, close=close)
     config = uvicorn.Config(
         app,
         log_config=None,

@@ -413,16 +413,20 @@ class Sqlite:
         except apsw.Error as error:
             group.error = self._error(error)
 
-    def _check_file(self) -> None:
-        """Notice a file that was deleted, renamed or replaced while it was open."""
-        if self._path is None:
-            return
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the file, if it is open, was not deleted, renamed or replaced since."""
+        if self._path is None or self._inode is None:
+            return True
         try:
             stat = self._path.stat()
-            inode = stat.st_dev, stat.st_ino
         except OSError:
-            inode = None
-        if inode != self._inode:
+            return False
+        return (stat.st_dev, stat.st_ino) == self._inode
+
+    def _check_file(self) -> None:
+        """Notice a file that was deleted, renamed or replaced while it was open."""
+        if not self.is_in_place:
             problem = "the file was deleted, renamed or replaced while it was open; open it again"
             raise errors.StoreUnavailable(self.location, problem)
 
