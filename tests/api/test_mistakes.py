@@ -128,7 +128,7 @@ MISTAKES = [
     # The store.
     ("closed.memory('ana').recall('x')", "StoreUnavailable", "closed", "open a new store"),
     ("closed.memory('ana').remember('x')", "StoreUnavailable", "closed", "open a new store"),
-    ("admin.backup(folder / 'no' / 'm.db')", "StoreError", "no/m.db", "its folder does not exist"),
+    ("admin.backup(folder / 'no' / 'm.db')", "InvalidInput", "path", "its folder does not exist"),
     ("admin.grant('ana', 'write', org='a')", "InvalidInput", "right: 'write'", "'org_write'"),
 ]  # fmt: skip
 
