@@ -128,7 +128,7 @@ def test_every_section_and_setting_is_documented():
 
 
 def test_the_readme_has_at_most_120_lines_and_the_architecture_1200_words():
-    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 120
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 90
     assert len((ROOT / "docs" / "architecture.md").read_text("utf-8").split()) <= 1_200
 
 
