@@ -21,7 +21,13 @@ from simonides.core.errors import (
 )
 from simonides.core.policy_file import Policies
 from simonides.core.scope import GLOBAL, Principal, documents_of, principal_of
-from simonides.core.settings import Settings, default_store, openai_model, openai_seconds
+from simonides.core.settings import (
+    Settings,
+    default_store,
+    openai_model,
+    openai_seconds,
+    server_named,
+)
 from simonides.core.validation import text
 from simonides.govern.figures import Figures
 from simonides.govern.usage import Usage
@@ -393,8 +399,7 @@ def open(
 
 def _server(target: object, settings: Settings) -> str | None:
     """Return the address of the server that has the store, or None."""
-    named = settings.store if target is None else target
-    url = named if isinstance(named, str) and named.startswith(("https://", "http://")) else None
+    url = server_named(target, settings)
     if settings.mode == "synced" and url is None:
         raise ConfigurationError(
             "mode 'synced' needs the https:// address of a server as the store"

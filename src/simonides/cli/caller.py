@@ -51,10 +51,14 @@ def open_store(context: typer.Context, *, is_brief: bool = True) -> simonides.St
     call: Call = context.find_root().obj
     if call.lend is not None:
         return context.with_resource(call.lend())
-    from simonides.models import Encoder
+    from simonides.core.settings import server_named
 
     target, settings = context.find_root().params["store"], simonides.Settings(end_on_close=False)
-    embedder = Encoder("numpy") if is_brief else None
+    embedder = None
+    if is_brief and server_named(target, settings) is None:
+        from simonides.models import Encoder
+
+        embedder = Encoder("numpy")
     return context.with_resource(simonides.open(target, settings=settings, embedder=embedder))
 
 

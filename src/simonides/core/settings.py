@@ -88,6 +88,13 @@ class Settings(BaseModel):
             raise ConfigurationError(f"setting {problem}") from error
 
 
+def server_named(target: object, settings: Settings) -> str | None:
+    """Return the address of the server that has the store, or None."""
+    named = settings.store if target is None else target
+    is_url = isinstance(named, str) and named.startswith(("https://", "http://"))
+    return str(named) if is_url else None
+
+
 def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the settings that variables name.
 

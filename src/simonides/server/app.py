@@ -96,17 +96,7 @@ def application(
     health.add(app)
     oidc.add(app)
     pages.add(app)
-    described = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            parts = described()["components"]
-            schemas = routes.with_properties(routes.schemas() | parts["schemas"])
-            parts["schemas"] = routes.plain(schemas)
-            parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        return described()
-
-    app.openapi = openapi  # type: ignore[method-assign]  # the framework's own way
+    _describe(app)
     app.state.mcp = _mcp(app, hosts)
     app.add_exception_handler(SimonidesError, _on_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
@@ -125,6 +115,21 @@ def _mcp(app: FastAPI, hosts: list[str] | None) -> list[Any]:
     from simonides.server import mcp_http
 
     return mcp_http.add(app, hosts)
+
+
+def _describe(app: FastAPI) -> None:
+    """Let the description of the API hold the bodies, too, and how a token is sent."""
+    described = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            parts = described()["components"]
+            schemas = routes.with_properties(routes.schemas() | parts["schemas"])
+            parts["schemas"] = routes.plain(schemas)
+            parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        return described()
+
+    app.openapi = openapi  # type: ignore[method-assign]  # the framework's own way
 
 
 # -- errors ----------------------------------------------------------------------------------------

@@ -27,6 +27,11 @@ LOOKS_S = 0.5
 
 def add(app: FastAPI) -> None:
     """Add the routes of health, figures and events."""
+    _add_health(app)
+    _add_events(app)
+
+
+def _add_health(app: FastAPI) -> None:
     store: Store = app.state.store
 
     @app.get("/livez", tags=["health"], summary="Whether the server runs.")
@@ -51,6 +56,10 @@ def add(app: FastAPI) -> None:
         admin = callers.admin_of(store, caller, callers.named(request))
         text = await to_thread.run_sync(lambda: admin.metrics().prometheus())
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _add_events(app: FastAPI) -> None:
+    store: Store = app.state.store
 
     @app.get(
         "/v1/events",

@@ -1,0 +1,155 @@
+"""The server as a process, and the command line as its client."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+
+import httpx2
+import pytest
+
+import simonides
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "memory.db"
+
+
+def command(path, *arguments, **variables):
+    """Return a finished command of the command line."""
+    return subprocess.run(
+        [sys.executable, "-m", "simonides", "--store", str(path), *arguments],
+        env=os.environ | variables, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def start(path):
+    """Return a function that starts `simonides serve`, and returns its address and its process."""
+    begun = []
+
+    def started(*options):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "simonides", "--store", str(path), "serve", "--port", "0",
+             *options],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+        begun.append(process)
+        link = process.stdout.readline().split("once: ")[1].strip()
+        return link, link.partition("/login")[0], process
+
+    yield started
+    for process in begun:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_one_command_serves_a_fresh_store_and_its_link_opens_the_api(start):
+    link, url, _ = start()
+    with httpx2.Client(follow_redirects=True) as browser:
+        assert "the API" in browser.get(link).text
+        same = {"Sec-Fetch-Site": "same-origin", "Simonides-User": "ana"}
+        told = browser.post(f"{url}/v1/memories", json={"content": "Tea is green"}, headers=same)
+        assert told.json()["kind"] == "created"
+    assert httpx2.get(link).status_code == 401  # it was used
+
+
+def test_other_hosts_are_let_in_only_with_tokens_and_tls(path):
+    nobody = command(path, "serve", "--host", "0.0.0.0", "--port", "0")
+    assert (nobody.returncode, "simonides token new" in nobody.stderr) == (2, True)
+    assert command(path, "token", "new", "bot", "--user", "ana").returncode == 0
+    clear = command(path, "serve", "--host", "0.0.0.0", "--port", "0")
+    assert (clear.returncode, "--tls-certificate" in clear.stderr) == (2, True)
+
+
+def test_a_taken_port_is_named(start, path):
+    _, url, _ = start()
+    taken = command(path, "serve", "--port", url.rpartition(":")[2])
+    assert taken.returncode == 2
+    assert "--port 0 takes a free one" in taken.stderr
+
+
+def test_a_stop_under_load_loses_nothing_acknowledged(start, path):
+    _, url, process = start()
+    token = command(path, "token", "new", "bot", "--user", "ana").stdout.split()[0]
+    kept, ends = [], threading.Event()
+
+    def write(number):
+        with httpx2.Client(headers={"Authorization": f"Bearer {token}"}) as http:
+            for n in range(200):
+                try:
+                    body = {"content": f"Parcel {number}-{n} is on the way"}
+                    answer = http.post(f"{url}/v1/memories", json=body)
+                except httpx2.HTTPError:
+                    return
+                if answer.status_code == 200:
+                    kept.append(answer.json()["record"]["root"])
+                if len(kept) > 20:
+                    ends.set()
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    assert ends.wait(30)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) in (0, -signal.SIGTERM)
+    for thread in threads:
+        thread.join(30)
+    with simonides.open(path) as store:
+        memory = store.memory(user="ana")
+        assert all(memory.get(root) is not None for root in kept)
+        assert memory.audit.verify()
+
+
+def test_what_one_door_adds_another_finds_at_once(start, path):
+    _, url, _ = start()
+    token = command(path, "token", "new", "bot", "--user", "ana").stdout.split()[0]
+    remote = simonides.open(url, token=token)
+    memory = remote.memory(user="ana")
+    memory.remember("The key lies under the mat", key="key")
+    with simonides.open(path) as store:
+        here = store.memory(user="ana")
+        assert here.get("key").content == "The key lies under the mat"
+        here.correct("key", "The key lies in the drawer")
+        assert here.digest("Where is the key?").text == memory.digest("Where is the key?").text
+    assert memory.get("key").content == "The key lies in the drawer"
+    shown = command(path, "--user", "ana", "get", "key")
+    assert "in the drawer" in shown.stdout
+    remote.close()
+
+
+def test_the_command_line_works_with_a_server(start, path, tmp_path):
+    _, url, process = start()
+    token = command(path, "token", "new", "bot", "--user", "ana").stdout.split()[0]
+    ana = ("--user", "ana")
+    told = command(url, *ana, "remember", "Tea is green", "--key", "tea", SIMONIDES_TOKEN=token)
+    assert told.returncode == 0, told.stderr
+    found = command(url, *ana, "recall", "tea", SIMONIDES_TOKEN=token)
+    assert "Tea is green" in found.stdout
+    as_ben = command(url, "--user", "ben", "recall", "tea", SIMONIDES_TOKEN=token)
+    assert (as_ben.returncode, "another user" in as_ben.stderr) == (2, True), as_ben.stderr
+    assert "needs a token" in command(url, *ana, "recall", "tea").stderr
+    process.kill()
+    process.wait()
+    gone = command(url, *ana, "remember", "Tea is black", SIMONIDES_TOKEN=token)
+    assert gone.returncode == 3
+    assert re.search("did not answer", gone.stderr)
+
+
+async def _ask(url, token):
+    async with await simonides.aopen(url, token=token) as store:
+        memory = store.memory(user="ana")
+        await memory.remember("Tea is green", key="tea")
+        return [hit.content for hit in await memory.recall("tea")]
+
+
+def test_the_async_face_works_with_a_server(start, path):
+    import asyncio
+
+    _, url, _ = start()
+    token = command(path, "token", "new", "bot", "--user", "ana").stdout.split()[0]
+    assert asyncio.run(_ask(url, token)) == ["Tea is green"]
