@@ -10,6 +10,7 @@ import pytest
 from simonides.api.remote import wire
 from simonides.api.verbs import VERBS
 from simonides.server.app import MOST_BYTES
+from simonides.server.routes import EXAMPLES
 
 
 @pytest.fixture
@@ -213,6 +214,19 @@ def test_each_verb_has_a_route_that_is_described(store, served):
     known = described["components"]["schemas"]
     named = {each.rpartition("/")[2] for each in _references(described)}
     assert named <= known.keys()
+
+
+def test_every_example_of_the_description_is_accepted(ask):
+    ana = ask(name="root", rights=["read", "write", "review", "admin"])
+    whose = {"Simonides-User": "ana"}
+    ana("POST /v1/memories", {"content": "Tea is green", "key": "tea"}, headers=whose)
+    for name, example in EXAMPLES.items():
+        call = wire.calls()[name]
+        if name in ("Memory.undo", "Pending.resolve", "Task.observe"):
+            assert not set(example) - set(call.takes.model_fields)  # they need what is there
+            continue
+        path = call.path.format(which="tea")
+        ana(f"{call.method} /v1{path}", example, headers=whose)
 
 
 def _references(data):

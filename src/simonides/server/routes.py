@@ -37,6 +37,24 @@ CONDITIONAL = ("Memory.correct", "Memory.confirm", "Memory.forget")
 """Calls that take the header ``If-Match``, with the id of a version."""
 
 
+EXAMPLES: Mapping[str, dict[str, Any]] = {
+    "Memory.remember": {"content": "Always deploy to us-east-1", "key": "deploy_region"},
+    "Memory.remember_many": {"drafts": [{"content": "Ana drives a van"}], "atomic": True},
+    "Memory.add": {"messages": [{"role": "user", "content": "Never deploy on Fridays."}]},
+    "Memory.recall": {"query": "Where do I deploy?", "limit": 5},
+    "Memory.digest": {"about": "Schedule the release", "max_items": 5},
+    "Memory.correct": {"content": "Always deploy to eu-west-1"},
+    "Memory.explain": {"query": "Where do I deploy?"},
+    "Memory.undo": {"outcome": "12"},
+    "Memory.task": {"goal": "Upgrade user-service", "name": "upgrade-481", "plan": ["Back up"]},
+    "Privacy.refuse": {"about": "my wife"},
+    "Pending.resolve": {"keep": "new", "reason": "asked Ana"},
+    "Task.observe": {"tool": "psql", "result": "PostgreSQL 18", "verified": True},
+    "Admin.new_token": {"name": "web-app", "any_user": True, "org": "acme"},
+}
+"""Examples of bodies, by call; the description of the API shows them."""
+
+
 class Problem(BaseModel):
     """What went wrong, where, and what to do (RFC 9457).
 
@@ -102,7 +120,10 @@ def _described(call: Call) -> dict[str, Any]:
         return {}
     schema = {"$ref": f"#/components/schemas/{'Draft' if is_draft else call.model_name}"}
     is_needed = is_draft or any(each.is_required() for each in fields.values())
-    body = {"required": is_needed, "content": {"application/json": {"schema": schema}}}
+    content: dict[str, Any] = {"schema": schema}
+    if (example := EXAMPLES.get(call.verb.function.partition(":")[2])) is not None:
+        content["example"] = example
+    body = {"required": is_needed, "content": {"application/json": content}}
     return {"requestBody": body}
 
 
