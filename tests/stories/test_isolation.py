@@ -3,7 +3,9 @@
 import psycopg
 import pytest
 
-from simonides import Draft, NotFound, SimonidesError, StoreError
+from simonides import Draft, InvalidScope, NotFound, ScopeDenied, SimonidesError, StoreError
+from simonides.api.admin import Admin
+from simonides.core.scope import Principal, Scope
 from simonides.storage.postgres import init
 from simonides.testing import ManualClock
 
@@ -136,6 +138,27 @@ def test_hostile_identities_are_refused_or_their_own(store, ana):
             assert memory._who.owner != ana._who.owner
             if field in ("user", "org") and len(str(name)) < 5:
                 assert list(memory.recall(SECRET)) == []
+
+
+def test_undo_does_not_say_how_many_events_another_user_has(ana, ben):
+    ana.remember(SECRET, key="display_mode")
+    for place in ("/org/acme/user/ana", "/global/org/acme/user/ana/", "/org/acme", "/", "/x",
+                  "/org/acme/user/nobody", "/org/acme/user/ben/x"):  # fmt: skip
+        said = set()
+        for number in (1, 2, 4000):
+            with pytest.raises((InvalidScope, ScopeDenied)) as caught:
+                ben.undo(f"{place} {number}")
+            said.add(str(caught.value))
+        assert len(said) == 1
+
+
+@pytest.mark.parametrize("open_store", ["memory", "postgres"], indirect=True)
+def test_an_administrator_reads_no_grants_of_another_organisation(store):
+    store.admin("ops").grant("ana", "org_write", org="acme")
+    who = Principal(Scope("other"), actor="ops", is_admin=True)
+    with pytest.raises(ScopeDenied):
+        Admin(store._engine, who).grants(org="acme")
+    assert Admin(store._engine, who).grants(org="other") == []
 
 
 def test_the_k_best_of_a_user_are_found_though_another_owns_nearer_ones(store, ana, ben):

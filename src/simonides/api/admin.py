@@ -61,8 +61,12 @@ class Admin(Bound):
         return self._call(granted.revoke, user, text("right", right), org)
 
     def grants(self, *, org: str) -> list[Grant]:
-        """Return the grants of an organisation."""
-        return self._call(granted.grants, org)
+        """Return the grants of an organisation.
+
+        Raises:
+            ScopeDenied: If this administrator is not of the organisation.
+        """
+        return self._call(granted.list_grants, org)
 
     def new_token(
         self,

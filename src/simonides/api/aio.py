@@ -1321,7 +1321,11 @@ class AsyncAdmin:
         return await self._threads.write(self._blocking.revoke, user, right, org=org)
 
     async def grants(self, *, org: str) -> list[Grant]:
-        """Return the grants of an organisation."""
+        """Return the grants of an organisation.
+
+        Raises:
+            ScopeDenied: If this administrator is not of the organisation.
+        """
         return await self._threads.read(self._blocking.grants, org=org)
 
     async def new_token(

@@ -18,7 +18,7 @@ from simonides.core.errors import InvalidInput, NotFound
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
 from simonides.core.record import Status
 from simonides.core.results import AddReport
-from simonides.core.scope import Principal, scope_of
+from simonides.core.scope import GLOBAL, Principal, parse_scope, scope_of
 from simonides.govern.rights import Reach, check_writable, may_see
 from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, record_of
@@ -39,7 +39,7 @@ def events_of(engine: Engine, who: Principal, change: object) -> list[Event]:
     match change:
         case str() if NUMBERED.fullmatch(change):
             owner, _, number = change.rpartition(" ")
-            return [_event(engine, owner or who.owner, int(number))]
+            return [_event(engine, _owner_named(engine, who, owner), int(number))]
         case Event():
             return [change]
         case Outcome():
@@ -51,6 +51,20 @@ def events_of(engine: Engine, who: Principal, change: object) -> list[Event]:
             return [event for each in change for event in events_of(engine, who, each)]
         case _:
             return []
+
+
+def _owner_named(engine: Engine, who: Principal, owner: str) -> str:
+    """Return whose event is named; whether another's exists is not said to who may not write there.
+
+    Raises:
+        InvalidScope: If it is no owner.
+        ScopeDenied: If it is another one's, which is not the principal's to write.
+    """
+    if owner in ("", who.owner):
+        return who.owner
+    scope = GLOBAL if owner == GLOBAL.owner else parse_scope(owner)
+    check_writable(engine, who, scope)
+    return scope.owner
 
 
 def _event(engine: Engine, owner: str, number: int) -> Event:

@@ -163,6 +163,16 @@ def _held(engine: Engine, who: Principal) -> list[Grant]:
     return [grant for grant in grants(engine, who, who.home.org) if grant.grantee == user]
 
 
+def list_grants(engine: Engine, who: Principal, org: str) -> list[Grant]:
+    """Return the grants of an organisation, for its administrator.
+
+    Raises:
+        ScopeDenied: If the caller does not administer the organisation.
+    """
+    _check_admin(who, Scope(checked_id("org", org)))
+    return grants(engine, who, org)
+
+
 def grants(engine: Engine, who: Principal, org: str) -> list[Grant]:
     """Return the grants of an organisation, by grantee."""
     owner = Scope(checked_id("org", org)).owner
@@ -234,13 +244,17 @@ def _changing(
     """Open a change of grants; say which right, of whom, and the id of the grant if it is there."""
     kind, subject = _named(right, grantee)
     scope = Scope(checked_id("org", org))
-    if not who.is_admin or who.home.org not in (None, scope.org):
-        raise ScopeDenied(scope.path, Right.ADMIN, "open store.admin(actor=…)")
+    _check_admin(who, scope)
     with changing(engine, scope.owner, who.name) as tx:
         rows = tx.connection.rows(statements.GRANTS, {"owner": scope.owner})
         wanted = (grantee, kind.value, subject)
         yield tx, kind, subject, next((r[0] for r in rows if tuple(r[1:4]) == wanted), None)
         tx.flush()
+
+
+def _check_admin(who: Principal, scope: Scope) -> None:
+    if not who.is_admin or who.home.org not in (None, scope.org):
+        raise ScopeDenied(scope.path, Right.ADMIN, "open store.admin(actor=…)")
 
 
 def may_see(who: Principal, reach: Reach, partition: Partition) -> bool:

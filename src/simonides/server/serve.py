@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
@@ -131,6 +134,27 @@ def serve(
     engine.worker.tends = works
     engine.worker.begin()
     uvicorn.Server(config).run([listener])
+
+
+@contextmanager
+def on_loopback(store: Store) -> Iterator[str]:
+    """Serve a store on a free port of this machine, for tests; yield its address.
+
+    There is no limit of requests. The store stays open.
+    """
+    unlimited = Limits(per_minute=sys.maxsize)
+    app = application(store, Callers(store._engine), hosts=LOOPBACK, limits=unlimited)
+    listener = _listener(Address(port=0))
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=STOP_S)
+    )
+    thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 def _listener(address: Address) -> socket.socket:
