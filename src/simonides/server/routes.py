@@ -281,7 +281,10 @@ def carried_out(
     if (key := values.pop("idempotency_key", None)) is not None:
         values = _keyed(values, key)
     target = _target(memory, owner, values, given.get("session"))
-    return getattr(target, method)(**values)
+    result = getattr(target, method)(**values)
+    if verb.function == "memory:Memory.status":
+        result |= {"location": "a server"}  # where the store lies is the server's own
+    return result
 
 
 def _target(memory: Memory, owner: str, values: dict[str, Any], session: str | None) -> Any:

@@ -543,7 +543,7 @@ def _arguments(call: wire.Call) -> list[str]:
 
 def _needed(call: wire.Call, but: str) -> dict[str, Any]:
     """Return the arguments that a call needs, but one."""
-    names = ["content"] if call.takes is Draft else wire._needed_names(call)
+    names = ["content"] if call.takes is Draft else wire.needed_names(call)
     every = {name: NEUTRAL.get(name, "own") for name in (*call.named, *names) if name != but}
     if call.verb is wire.BEGIN and but != "goal":
         every["goal"] = "make tea"

@@ -173,10 +173,17 @@ def _check_names(call: Call, body: Mapping[str, Any]) -> None:
         kind: Any = None if is_draft else fields[name].annotation
         if kind in _PLAIN and not isinstance(value, kind):
             raise InvalidInput(name, f"must be {_PLAIN[kind]}, not {type(value).__name__}")
-    needed = (n for n, each in fields.items() if not is_draft and each.is_required())
-    for name in ("content",) if is_draft else needed:
+    for name in needed_names(call):
         if name not in body:
             raise InvalidInput(name, "is missing")
+
+
+def needed_names(call: Call) -> list[str]:
+    """Return the arguments that a call cannot do without, but those in its path."""
+    if call.takes is Draft:
+        return ["content"]
+    fields = call.takes.model_fields.items()
+    return [name for name, field in fields if field.is_required()]
 
 
 _PLAIN: Mapping[Any, str] = {bool: "true or false", str: "text"}
