@@ -249,7 +249,8 @@ STORES = ("memory", "file", "encrypted", "remote")
 def pytest_collection_modifyitems(config, items):
     """Let a test run on PostgreSQL, and on one of the other stores by turns.
 
-    With EVERY_STORE=1 it runs on all, and always where it is marked so.
+    With EVERY_STORE=1 it runs on all, and always where it is marked so. What a server does is the
+    same on both databases, so its tests run on one store.
     """
     is_every_run = os.environ.get("EVERY_STORE")
     here_only = tuple(name for names in HERE_ONLY.values() for name in names.split())
@@ -260,7 +261,8 @@ def pytest_collection_modifyitems(config, items):
         is_story = item.nodeid.startswith("tests/stories/")
         stores = STORES if is_story and not is_here else STORES[:-1]
         turn = stores[zlib.crc32(item.nodeid.split("[")[0].encode()) % len(stores)]
-        is_every = store not in STORES or is_every_run or item.get_closest_marker("every_store")
+        is_every = is_every_run or item.get_closest_marker("every_store")
+        is_every |= store not in STORES and (store != "postgres" or "server" not in item.path.parts)
         is_there = store == "remote" and store not in stores
         (kept if not is_there and (is_every or store == turn) else left).append(item)
     config.hook.pytest_deselected(items=left)
