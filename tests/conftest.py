@@ -262,9 +262,9 @@ def pytest_collection_modifyitems(config, items):
         stores = STORES if is_story and not is_here else STORES[:-1]
         turn = stores[zlib.crc32(item.nodeid.split("[")[0].encode()) % len(stores)]
         is_every = is_every_run or item.get_closest_marker("every_store")
-        is_every |= store not in STORES and (store != "postgres" or "server" not in item.path.parts)
+        is_free = store not in STORES and (store != "postgres" or "server" not in item.path.parts)
         is_there = store == "remote" and store not in stores
-        (kept if not is_there and (is_every or store == turn) else left).append(item)
+        (kept if not is_there and (is_every or is_free or store == turn) else left).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = kept
 

@@ -156,7 +156,7 @@ def test_a_backup_is_a_store_of_the_same_memories(tmp_path):
     with simonides.open(tmp_path / "m.db", key=KEY) as store:
         made = store.memory(user="ana").remember("Ana drinks jasmine tea").record
         copy = store.admin(actor="root").backup(tmp_path / "copy.db")
-        with pytest.raises(StoreError, match="exists"):
+        with pytest.raises(simonides.InvalidInput, match="exists"):
             store.admin(actor="root").backup(copy)
     assert b"jasmine" not in Path(copy).read_bytes()
     with simonides.open(copy, key=KEY, verify=True) as store:
