@@ -258,7 +258,7 @@ def _item(item: Item) -> str:
 def _operated(item: Operated) -> str:
     match item:
         case NewToken():
-            return f"{item.secret}\nIt is shown this once; send it as: Authorization: Bearer …"
+            return item.secret
         case Token():
             whose = item.user or ("any user" if item.org else "the whole store")
             used = "never used" if item.last_used is None else f"used {item.last_used:%Y-%m-%d}"
