@@ -114,6 +114,13 @@ def test_a_confirming_source_marks_the_memory_as_verified(ana, clock):
     assert ana.remember(Draft(REGION, source="tool_verified")).record.verified_at == clock.now
 
 
+def test_what_an_agent_inferred_stands_as_a_rule_once_the_user_says_it(ana):
+    ana.remember(Draft("Never book a middle seat", source="agent_inferred"))
+    assert [item.part for item in ana.digest().items] == []
+    assert ana.remember("Never book a middle seat").kind == "bumped"
+    assert [item.part for item in ana.digest().items] == ["core"]
+
+
 def test_an_expired_memory_does_not_stand_in_the_way(ana, clock):
     ana.remember(REGION, key="region", ttl_days=1)
     ana.remember(TEA, ttl_days=1)

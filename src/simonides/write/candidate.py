@@ -307,8 +307,11 @@ def succeeding(candidate: Candidate, before: Record) -> Candidate:
         before: The version that it replaces.
     """
     kept: dict[str, Any] = {}
-    named = candidate.draft.category is not None or candidate.is_turn
-    if not named and before.category in candidate.policy.categories:
+    policy = candidate.policy
+    becomes_rule = policy.rules(candidate.category) and not policy.rules(before.category)
+    becomes_rule &= candidate.label.trust.rank > before.trust.rank  # else it was chosen so
+    named = candidate.draft.category is not None or candidate.is_turn or becomes_rule
+    if not named and before.category in policy.categories:
         kept = {"category": before.category, "kind": before.kind}
     weights = [candidate.importance, before.importance]
     label = join([candidate.label, candidate.label._replace(sensitivity=before.sensitivity)])
