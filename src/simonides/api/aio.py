@@ -1442,7 +1442,8 @@ class AsyncAdmin:
         """Copy the whole store, as of one moment, to a new file; others go on reading and writing.
 
         Raises:
-            StoreError: If it cannot be copied, its folder is missing, or the file exists.
+            InvalidInput: If the file exists, or its folder does not.
+            StoreError: If it cannot be copied.
         """
         return await self._threads.write(self._blocking.backup, path)
 
