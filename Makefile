@@ -17,9 +17,10 @@ test: $(STAMP)
 faults: $(STAMP)
 	FAULTS=10 $(BIN)/python -m pytest tests/faults -n 2
 
-# The outside judges of the server and of MCP, with many more requests.
+# The outside judges: many requests to the server, and those of MCP, which are npm packages.
 judges: $(STAMP)
-	JUDGES=50 $(BIN)/python -m pytest tests/server/test_judges.py
+	JUDGES=50 $(BIN)/python -m pytest --timeout 3600 tests/server/test_judges.py
+	$(BIN)/python scripts/judges.py
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -38,7 +39,7 @@ generate: $(STAMP)
 	$(BIN)/python scripts/generate_async.py
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) .judges
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("simonides needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'

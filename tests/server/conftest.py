@@ -104,3 +104,20 @@ def ask(store, served):
     yield asker
     for each in made:
         each.http.close()
+
+
+@pytest.fixture
+def url(store, serve_app):
+    """Return the address where a store is served over MCP."""
+    return serve_app(application(store, Callers(store._engine), hosts=LOOPBACK)) + "/mcp"
+
+
+@pytest.fixture
+def token(store):
+    """Return a function that gives a user a token."""
+
+    def given(user="ana", rights=("read", "write", "review"), **more):
+        admin = store.admin(actor="ops")
+        return admin.new_token("laptop", user=user, org="acme", rights=rights, **more).secret
+
+    return given

@@ -7,14 +7,12 @@ import os
 import random
 import subprocess
 import sys
-import threading
 from importlib.util import find_spec
 from pathlib import Path
 
 import httpx2
 import mcp_types as types
 import pytest
-import uvicorn
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
@@ -22,9 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 import simonides
 from simonides import Draft
 from simonides.cli import main
-from simonides.server.app import application
-from simonides.server.callers import Callers
-from simonides.server.serve import LOOPBACK, Address, _listener
+from simonides.govern.tokens import Access, Caller
 
 SOURCES = str(Path(simonides.__file__).parents[1])
 MODES = ["auto", "legacy"]
@@ -44,31 +40,6 @@ def answering(*choices, action="accept"):
         return types.ElicitResult(action=action, content=content)
 
     return ask, asked
-
-
-@pytest.fixture
-def url(store):
-    """Serve a store on a free port of this machine."""
-    app = application(store, Callers(store._engine), hosts=LOOPBACK)
-    listener = _listener(Address(port=0))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=2))
-    thread = threading.Thread(target=server.run, args=([listener],))
-    thread.start()
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
-    server.should_exit = True
-    thread.join(20)
-    assert not thread.is_alive()
-
-
-@pytest.fixture
-def token(store):
-    """Return a function that gives a user a token."""
-
-    def given(user="ana", rights=("read", "write", "review"), **more):
-        admin = store.admin(actor="ops")
-        return admin.new_token("laptop", user=user, org="acme", rights=rights, **more).secret
-
-    return given
 
 
 @contextlib.asynccontextmanager
@@ -444,6 +415,32 @@ def test_a_session_of_another_principal_is_refused(url, token, store, monkeypatc
     assert posted(hello, ben, Host="evil.example").status_code == 400
 
 
+def test_a_wait_for_an_identity_provider_holds_up_no_other_request(store, serve, monkeypatch):
+    monkeypatch.setattr("simonides.server.callers.TRUSTED_S", 0)  # each check asks it
+    held_up = []
+
+    class Provider:
+        def caller_of(self, token):
+            try:
+                asyncio.get_running_loop()
+            except RuntimeError:
+                held_up.append(False)
+            else:
+                held_up.append(True)  # this thread answers all requests, and waits here
+            return Caller("ana", "acme", "ana", frozenset(Access))
+
+    async def story():
+        async with over_http(f"{serve(store, Provider()).url}/mcp", "theirs") as client:
+            await client.list_tools()
+            await client.read_resource("memory://profile")
+            await client.get_prompt("review_pending")
+            return await added(client, OSLO)
+
+    assert asyncio.run(story())
+    assert held_up == [False] * len(held_up)
+    assert len(held_up) >= 8, "at the door, and for the work of each request"
+
+
 def test_a_token_that_may_only_read_is_offered_what_reads(url, token):
     async def story():
         async with over_http(url, token(rights=("read",))) as client:
@@ -484,6 +481,10 @@ def test_resources_and_prompts_hold_what_is_remembered(url, token, store, mode):
                 await client.read_resource("memory://diary")
             assert missing.value.error.code == -32602
             assert missing.value.error.data == {"uri": "memory://diary"}
+            assert "there is no resource 'memory://diary'" in missing.value.error.message
+            assert "memory://profile" in missing.value.error.message
+            with pytest.raises(MCPError, match=r"there is no prompt 'diary'; .*review_pending"):
+                await client.get_prompt("diary")
             prompts = [each.name for each in (await client.list_prompts()).prompts]
             assert prompts == ["recall_context", "review_pending"]
             recalled = await client.get_prompt("recall_context", {"about": "staging server"})

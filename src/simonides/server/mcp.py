@@ -17,7 +17,7 @@ from anyio import to_thread
 
 from simonides._version import __version__
 from simonides.api.tools import given, schema_of
-from simonides.core.errors import MissingExtra, NotFound, ScopeDenied, SimonidesError, StoreError
+from simonides.core.errors import MissingExtra, ScopeDenied, SimonidesError, StoreError
 from simonides.core.errors import shown as quoted
 from simonides.govern.tokens import Access
 from simonides.server import mcp_tools
@@ -82,7 +82,7 @@ PRIVATE: Mapping[Any, CacheHint] = dict.fromkeys(CACHEABLE_METHODS, CacheHint(0,
 
 Request = ServerRequestContext[Any, Any]
 Listed = TypeVar("Listed", bound=types.Result)
-DoorOf = Callable[[Any], Door]
+DoorOf = Callable[[Any], Awaitable[Door]]
 """Gives the door of one HTTP request, by its own credential; over stdio the request is None."""
 
 
@@ -116,7 +116,11 @@ def server_of(door_of: DoorOf, tools: Mapping[str, Tool]) -> Server[Any]:
 
 def serve_stdio(door: Door, tools: Mapping[str, Tool]) -> None:
     """Serve one client over standard input and output, until it closes the input."""
-    server = server_of(lambda _: door, tools)
+
+    async def door_of(_: Any) -> Door:
+        return door
+
+    server = server_of(door_of, tools)
 
     async def run() -> None:
         async with stdio_server() as (read, write):
@@ -142,7 +146,7 @@ class Face:
 
     async def list_tools(self, request: Request, _: Any) -> types.ListToolsResult:
         """List the tools that the caller may call."""
-        rights = self._door_of(request.request).rights
+        rights = (await self._door_of(request.request)).rights
         named = self._tools.items()
         return types.ListToolsResult(
             tools=[_described(name, tool) for name, tool in named if tool.needs in rights]
@@ -155,8 +159,7 @@ class Face:
         tool = self._tools.get(call.name)
         if tool is None:
             known = ", ".join(self._tools)
-            problem = f"there is no tool {quoted(call.name)}; there are {known}"
-            raise MCPError(code=types.INVALID_PARAMS, message=problem)
+            raise _unknown("tool", call.name, known)
         try:
             return await self._called(request, call, tool)
         except SimonidesError as error:
@@ -165,7 +168,7 @@ class Face:
     async def _called(
         self, request: Request, call: types.CallToolRequestParams, tool: Tool
     ) -> types.CallToolResult | types.InputRequiredResult:
-        door = self._door_of(request.request)
+        door = await self._door_of(request.request)
         door.need(tool.needs)
         arguments = given(tool.takes, call.arguments or {})
         if call.request_state is not None:
@@ -183,7 +186,7 @@ class Face:
             if request.protocol_version in MODERN_PROTOCOL_VERSIONS:
                 return _asking(question, door)
             answer = await _answer(request, question)
-            door = self._door_of(request.request)  # the token may have been revoked meanwhile
+            door = await self._door_of(request.request)  # the token may have been revoked meanwhile
         door.need(question.needs)
         work = partial(mcp_tools.decided, door, question, _choice(answer), arguments)
         return _result(await to_thread.run_sync(work))
@@ -198,7 +201,7 @@ class Face:
         """
         uri, kind = str(asked.uri), "text/plain"
         try:
-            door = self._door_of(request.request)
+            door = await self._door_of(request.request)
             if uri == "memory://digest":
                 text = await to_thread.run_sync(mcp_tools.digest_of, door, "")
             elif uri == "memory://profile":
@@ -207,7 +210,8 @@ class Face:
                 values = await to_thread.run_sync(mcp_tools.item, door, uri.removeprefix(ITEM))
                 text, kind = json.dumps(values, ensure_ascii=False), "application/json"
             else:
-                raise NotFound(uri)
+                known = "memory://digest, memory://profile, memory://item/{id}"
+                raise _unknown("resource", uri, known, {"uri": uri})
         except SimonidesError as error:
             raise _failed(error, {"uri": uri}) from error
         content = types.TextResourceContents(uri=uri, text=text, mime_type=kind)
@@ -222,14 +226,15 @@ class Face:
             MCPError: If there is none of this name.
         """
         try:
-            door = self._door_of(request.request)
+            door = await self._door_of(request.request)
             if asked.name == "recall_context":
                 about = (asked.arguments or {}).get("about", "")
                 text = await to_thread.run_sync(mcp_tools.digest_of, door, about)
             elif asked.name == "review_pending":
                 text = await to_thread.run_sync(_pending, door)
             else:
-                raise NotFound(asked.name)
+                known = ", ".join(each.name for each in PROMPTS.prompts)
+                raise _unknown("prompt", asked.name, known)
         except SimonidesError as error:
             raise _failed(error) from error
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
@@ -331,6 +336,11 @@ def _told(error: SimonidesError) -> str:
     if isinstance(error, StoreError):
         text = text.removeprefix(f"{error.location}: ")
     return f"{text} ({error.hint})" if error.hint else text
+
+
+def _unknown(kind: str, name: str, known: str, names: dict[str, str] | None = None) -> MCPError:
+    problem = f"there is no {kind} {quoted(name)}; there are {known}"
+    return MCPError(code=types.INVALID_PARAMS, message=problem, data=names)
 
 
 def _failed(error: SimonidesError, names: dict[str, str] | None = None) -> MCPError:

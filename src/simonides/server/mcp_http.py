@@ -15,7 +15,8 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from simonides.govern.tokens import Access
+from simonides.api.memory import Memory
+from simonides.govern.tokens import Access, Caller
 from simonides.server import callers
 from simonides.server.mcp import server_of
 from simonides.server.mcp_tools import Door, Tool, chosen
@@ -61,17 +62,19 @@ class Endpoint:
         caller = await self._app.state.callers.asking(request)
         self._app.state.rates.check(caller.name)
         callers.need(caller, Access.READ)
-        who = self._door_of(request).memory._who
+        who = self._memory(request, caller)._who
         # The session of another principal is as if there were none.
         name = json.dumps([who.home.path, who.session, who.purpose, who.name])
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=name, scopes=[]))
         assert self._sessions is not None  # noqa: S101 - the lifespan has begun
         await self._sessions.handle_request(scope, receive, send)
 
-    def _door_of(self, request: Any) -> Door:
-        caller = self._app.state.callers.of(request)
-        memory = callers.memory_of(self._app.state.store, caller, callers.named(request))
-        return Door(memory, caller.rights)
+    async def _door_of(self, request: Any) -> Door:
+        caller = await self._app.state.callers.asking(request)
+        return Door(self._memory(request, caller), caller.rights)
+
+    def _memory(self, request: Request, caller: Caller) -> Memory:
+        return callers.memory_of(self._app.state.store, caller, callers.named(request))
 
 
 def _security(hosts: list[str] | None) -> TransportSecuritySettings | None:
