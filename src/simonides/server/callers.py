@@ -101,11 +101,18 @@ class Callers:
     # -- programs ----------------------------------------------------------------------------------
 
     async def asking(self, request: Request) -> Caller:
-        """Return who sends a request, see `of`; a wait for a provider holds up no other request."""
+        """Return who sends a request, see `of`; what waits for it holds up no other request."""
         token = request.headers.get("authorization", "").partition(" ")[2].strip()
-        if self._verifier is None or not token or token.startswith(tokens.MARK):
+        if not token or self._is_known(token):
             return self.of(request)
         return await to_thread.run_sync(self.of, request, limiter=self._waiting)
+
+    def _is_known(self, token: str) -> bool:
+        """Whether a token was checked, and its use noted, so lately that nothing is to be read."""
+        key, now = hashlib.sha256(token.encode()).digest(), time.monotonic()
+        caller, until = self._known.get(key, (None, 0.0))
+        is_noted = now - self._seen.get(key, -SEEN_S) < SEEN_S
+        return caller is not None and until >= now and (is_noted or token[:4] != tokens.MARK)
 
     def of(self, request: Request) -> Caller:
         """Return who sends a request.
