@@ -201,7 +201,7 @@ def test_a_header_that_chooses_the_user_is_found(found, fresh, monkeypatch):
 
 def test_nothing_leaks_at_any_door(fresh, tmp_path):
     with on_loopback(fresh) as url:
-        report = leak_test_of(fresh, tmp_path / "documents", url=url, over_mcp=True, calls=800)
+        report = leak_test_of(fresh, tmp_path / "documents", url=url, over_mcp=True, calls=500)
     assert report.leaks == []
     assert report.gaps == []
     assert set(report.calls) == {"library", "rest", "mcp"}
@@ -239,7 +239,7 @@ def test_a_running_server_is_tested_with_two_tokens(fresh, tmp_path, monkeypatch
         options = ["leak-test", "--against", url, "--token-of-a", str(file), "--calls", "200"]
         assert main([*options, "--report", str(tmp_path / "report.json")]) == 0
         header_for_anyone(monkeypatch)
-        report = leak_test_against(url, (first, second), calls=600)
+        report = leak_test_against(url, (first, second), calls=250)
     told = (tmp_path / "report.json").read_text()
     assert json.loads(told)["passed"] is True
     assert first not in told
