@@ -11,7 +11,7 @@ demo: $(DEMO)
 	$(BIN)/simonides demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 4 --dist loadfile
+	$(BIN)/python -m pytest -n 4 --dist worksteal
 
 # Races, kills and full disks again, ten times as long.
 faults: $(STAMP)
