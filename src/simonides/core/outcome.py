@@ -100,7 +100,7 @@ class OutcomeKind(StrEnum):
 _DONE = frozenset("created refreshed bumped superseded coexists forgotten undone".split())
 _PENDING = frozenset({"held", "review"})
 
-_PROPERTIES: Mapping[str, Mapping[str, str]] = tomllib.loads(
+_IN_WORDS: Mapping[str, Mapping[str, str]] = tomllib.loads(
     (files("simonides.core") / "outcome.toml").read_text("utf-8")
 )
 """What became of a write, and why, in words for people."""
@@ -141,7 +141,7 @@ class Outcome(Value):
     @property
     def explanation(self) -> str:
         """What happened and why, in one sentence."""
-        said = _PROPERTIES["kinds"][self.kind]
+        said = _IN_WORDS["kinds"][self.kind]
         if not self.reasons or self.kind not in (OutcomeKind.BLOCKED, OutcomeKind.DROPPED):
             return said
         return f"{said[:-1]}: {'; '.join(map(_reason, self.reasons))}."
@@ -169,7 +169,7 @@ class Outcome(Value):
 
 def _reason(reason: str) -> str:
     name, _, rest = reason.partition(":")
-    said = _PROPERTIES["reasons"].get(name)
+    said = _IN_WORDS["reasons"].get(name)
     if said is None:
         return f"`{reason}`"
     return f"{said} ({reason})" if rest else said
