@@ -164,7 +164,7 @@ def slow_where_there_is_something(patch):
 
     def planted(connection, engine, who, name, reach):
         if connection.rows("SELECT 1 FROM memories WHERE key = :name LIMIT 1", {"name": name}):
-            time.sleep(0.001)
+            time.sleep(0.02)
         return named(connection, engine, who, name, reach)
 
     patch.setattr(lookup, "_named", planted)
