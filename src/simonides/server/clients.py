@@ -254,9 +254,8 @@ def _write(path: Path, content: bytes, mode: int) -> None:
             os.fsync(file.fileno())
         Path(name).chmod(mode)
         Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    finally:
+        Path(name).unlink(missing_ok=True)  # what was replaced has this name no more
 
 
 def _unreadable(where: Client, line: int, problem: str) -> ConfigurationError:
