@@ -303,3 +303,16 @@ def test_many_secrets_raise_an_alert_for_a_day(ana, clock):
     assert names(ana.status()["alerts"]) == ["blocked"]
     clock.advance(hours=25)
     assert names(ana.status()["alerts"]) == []
+
+
+def test_a_clock_that_was_a_day_ahead_raises_an_alert(ana, ben, clock):
+    ben.remember("The office has a garden")
+    clock.advance(hours=25)
+    ana.remember("The office is in Oslo")
+    assert names(ana.status()["alerts"]) == []
+    clock.advance(hours=-25)
+    [alert] = ana.status()["alerts"]
+    assert (alert.name, alert.value) == ("clock_behind", 25)
+    assert names(ben.status()["alerts"]) == []
+    clock.advance(hours=2)
+    assert names(ana.status()["alerts"]) == []

@@ -20,7 +20,7 @@ LEAST_READS = LEAST_WRITES = 20
 
 THRESHOLDS: Mapping[str, float] = {
     "write_rate": 50, "hit_ratio": 0.1, "dedup_rate": 0.7, "contradictions": 50, "staleness": 0.5,
-    "task_scopes": 50, "blocked": 20,
+    "task_scopes": 50, "blocked": 20, "clock_behind": 24,
 }  # fmt: skip
 """By alert, the value that must be exceeded; for ``hit_ratio``, undercut. Set by judgement."""
 
@@ -32,6 +32,8 @@ _ADVICE = {
     "staleness": "most memories are unread or old; run maintenance.hygiene, confirm or forget",
     "task_scopes": "tasks are begun and never ended; call complete or abandon",
     "blocked": "a program or a user sends secrets or personal data; look at audit events blocked",
+    "clock_behind": "a change has a later date, which all that is stored until then will get; "
+    "set the clocks of all machines right",
 }
 
 
@@ -40,8 +42,9 @@ class Alert(Value):
 
     Attributes:
         name: ``write_rate`` (per minute), ``hit_ratio``, ``dedup_rate``, ``contradictions`` (per
-            day), ``staleness`` (median), ``task_scopes`` (open tasks) or ``blocked`` (secrets and
-            personal data, per day).
+            day), ``staleness`` (median), ``task_scopes`` (open tasks), ``blocked`` (secrets and
+            personal data, per day) or ``clock_behind`` (hours from now to the date of the
+            last change).
         value: What was measured.
         threshold: What it should not pass.
         advice: What to do.
@@ -70,6 +73,8 @@ def alerts_of(engine: Engine, who: Principal) -> tuple[Alert, ...]:
     with engine.db.read(who.owner) as connection:
         tasks = open_tasks(connection.rows(statements.TASK_COUNTS, {"owner": who.owner}))
         kept: dict[str, int] = dict(connection.rows(statements.COUNTERS, {"owner": who.owner}))
+        state = connection.one(statements.STATE, {"owner": who.owner})
+    behind = 0 if state is None else state[1] - engine.clock.now_ms()
     blocked = labelled(day, "blocked")
     return (
         *alert("write_rate", minute["told", ""]),
@@ -78,6 +83,7 @@ def alerts_of(engine: Engine, who: Principal) -> tuple[Alert, ...]:
         *alert("staleness", kept.get(STALE_P50, 0) / 100),
         *alert("task_scopes", tasks),
         *alert("blocked", blocked.get("secret", 0) + blocked.get("personal", 0)),
+        *alert("clock_behind", behind / (60 * MINUTE_MS)),
     )
 
 
