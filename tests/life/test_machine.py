@@ -436,6 +436,9 @@ class Life(RuleBasedStateMachine):
         assert report.soft_expired == len(soft)
         for record in soft:
             del self.known[record.root]
+        if self.disputed & {record.root for record in soft}:
+            assert self.shown().keys() == self.known.keys()
+            self.resync()  # the other side of a contradiction stands
         self.asked = {root: ends for root, ends in self.asked.items() if root in self.known}
         faded = [
             record
