@@ -21,7 +21,7 @@ from simonides._version import __version__
 
 if TYPE_CHECKING:
     from simonides import testing, types
-    from simonides.api.admin import Admin
+    from simonides.api.admin import Admin, restore
     from simonides.api.aio import (
         AsyncAdmin,
         AsyncMemory,
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from simonides.integrations.wrap import memory_of, wrap
 
 _HOMES = {
-    "api.admin": "Admin",
+    "api.admin": "Admin restore",
     "api.aio": "AsyncAdmin AsyncMemory AsyncSession AsyncStore AsyncTask aopen",
     "api.memory": "Memory",
     "api.session": "Session",
@@ -121,5 +121,5 @@ __all__ = [
     "Refused", "ScopeDenied", "Sensitivity", "Session", "Settings", "SimonidesError", "Source",
     "Status", "Store", "StoreCorrupt", "StoreError", "StoreFull", "StoreReadOnly",
     "StoreUnavailable", "Task", "Trust", "Unauthenticated", "__version__", "aopen",
-    "memory_of", "open", "testing", "types", "wrap",
+    "memory_of", "open", "restore", "testing", "types", "wrap",
 ]  # fmt: skip

@@ -97,7 +97,7 @@ BAD = [
     ("simonides.open(LONE)", "target: holds a lone surrogate"),
     (
         "simonides.open('x' * 300)",
-        "the store's path is longer than 500 bytes, or its name than 240",
+        "the store's path is longer than 500 bytes, or its name than 215",
     ),
     ("simonides.open('~/m.db')", "begins with ~"),
     ("simonides.open(folder / 'k.db', key=LONE)", "setting key: holds a lone surrogate"),

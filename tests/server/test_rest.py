@@ -207,7 +207,7 @@ def test_each_verb_has_a_route_that_is_described(store, served):
     operations = {
         each["operationId"]: each for path in described["paths"].values() for each in path.values()
     }
-    for verb in VERBS:
+    for verb in filter(lambda each: each.is_routed, VERBS):
         operation = operations[verb.counted_as.replace(".", "_")]
         assert operation["summary"] == verb.help
         assert {"200", "400", "401", "403", "429"} <= operation["responses"].keys()

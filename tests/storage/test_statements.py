@@ -13,6 +13,7 @@ FUNCTIONS = {
     "delete": [(table,) for table in statements.TABLES],
     "page": [(table,) for table in statements.TABLES],
     "replace": [("tasks",)],
+    "row": [(table,) for table in statements.TABLES],
     "unexpired": [("safety",), ("feedback",)],
     "expired": [("safety",), ("feedback",)],
     "ended_of": [(1,), (4,)],

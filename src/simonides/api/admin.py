@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
+from simonides.api import store as stores
 from simonides.api.call import Bound, check_org
 from simonides.api.memory import Memory
+from simonides.core.clock import Clock
 from simonides.core.engine import Engine
-from simonides.core.errors import InvalidInput, ScopeDenied
+from simonides.core.errors import ConfigurationError, InvalidInput, ScopeDenied, StoreCorrupt
 from simonides.core.outcome import Outcomes
 from simonides.core.record import Draft
-from simonides.core.results import AuditReport
+from simonides.core.results import AuditReport, Restored
 from simonides.core.scope import GLOBAL, Principal, Scope, checked_id, principal_of
+from simonides.core.settings import Settings
 from simonides.core.validation import text
+from simonides.data.carry import carry, check_same_store, note_restored
 from simonides.govern import audit, tokens
 from simonides.govern import rights as granted
 from simonides.govern.rights import Grant
@@ -23,7 +30,13 @@ from simonides.life.metrics import store_metrics
 from simonides.life.results import StoreMetrics
 from simonides.safety import records
 from simonides.safety.results import Feedback, SafetyRecord
+from simonides.storage.files import key_pragma, swap
 from simonides.write.remember import remember
+
+_UNREADABLE = (
+    "the store cannot be read, so what was forgotten since the backup would be there again; "
+    "accept_loss=True restores it all the same"
+)
 
 
 class Admin(Bound):
@@ -195,14 +208,39 @@ class Admin(Bound):
         """
         return self._call(_backup, path)
 
+    def restore(self, path: str | Path, *, accept_loss: bool = False) -> Restored:
+        """Put a backup in the place of this store, which is closed by that: open it again.
+
+        See `simonides.restore`, which also restores a store that does not open any more.
+
+        Args:
+            path: File that `backup` made.
+            accept_loss: Whether it is done although the store cannot be read any more.
+
+        Raises:
+            InvalidInput: If the backup is not there, or is of another store.
+            StoreUnavailable: If others have the store open; nothing is changed.
+            StoreError: If the backup is damaged or was changed, or the store cannot be read.
+        """
+        return self._call(_restore, path, accept_loss=accept_loss)
+
     def verify_audit(self) -> AuditReport:
         """Check all rows of all owners against their audit chains."""
         return self._call(audit.verify_all)
 
 
-def _backup(engine: Engine, who: Principal, path: str | Path) -> Path:
+def _check_whole(who: Principal) -> None:
+    """Refuse an administrator of one organisation.
+
+    Raises:
+        ScopeDenied: If the principal does not administer the whole store.
+    """
     if who.home != GLOBAL:
         raise ScopeDenied(GLOBAL.path, "admin", "an administrator of the whole store can do it")
+
+
+def _backup(engine: Engine, who: Principal, path: str | Path) -> Path:
+    _check_whole(who)
     target = Path(text("path", str(path) if isinstance(path, Path) else path))
     if not target.parent.is_dir():
         raise InvalidInput("path", "its folder does not exist; make it first")
@@ -210,3 +248,96 @@ def _backup(engine: Engine, who: Principal, path: str | Path) -> Path:
         raise InvalidInput("path", "exists already; name a new file")
     engine.db.backup(target)
     return target
+
+
+# -- backups put back ------------------------------------------------------------------------------
+
+
+def restore(
+    backup: str | os.PathLike[str],
+    target: str | os.PathLike[str] | None = None,
+    *,
+    settings: Settings | None = None,
+    key: str | None = None,
+    audit_key: str | None = None,
+    actor: str = "restore",
+    accept_loss: bool = False,
+    clock: Clock | None = None,
+) -> Restored:
+    """Put a backup in the place of a store that nobody has open.
+
+    What the store has forgotten and refused since the backup, and whose grants and tokens were
+    revoked, is done again in it. The file that was there stays beside it, under another name. After
+    a kill the old store is there, or the restored one.
+
+    Args:
+        backup: File that `Admin.backup` made, or a whole store that was closed.
+        target: Path of the store; it need not be there. None means what the settings name.
+        settings: None reads the environment.
+        key: Encrypts both files.
+        audit_key: Keys the codes of the audit chain.
+        actor: Who does it, for the audit trail.
+        accept_loss: Whether it is done although the store cannot be read any more. What was
+            forgotten since the backup is then there again.
+        clock: Time instead of the machine's.
+
+    Raises:
+        InvalidInput: If the backup is not there, or is of another store.
+        StoreUnavailable: If others have the store open; nothing is changed.
+        StoreCorrupt: If the backup is damaged or was changed, or, unless ``accept_loss``, the store
+            cannot be read.
+        KeyUnavailable: If the key is wrong.
+    """
+    given = Path(text("backup", os.fspath(backup)))
+    if not given.is_file():
+        raise InvalidInput("backup", "is no file; name one that `backup` made")
+    chosen = stores.settings_of(settings, key=key, audit_key=audit_key, end_on_close=False)
+    path = stores.file_of(stores.store_named(target, chosen))
+    if path is not None and path.exists() and path.samefile(given):
+        raise InvalidInput("backup", "is the store itself")
+    if path is None:
+        raise ConfigurationError("only a store in a file can be restored; name its path")
+    with swap(path, given, key_pragma(stores.key_of(chosen)), chosen.busy_timeout_s) as files:
+        if not files.is_whole and not accept_loss:
+            raise StoreCorrupt(str(path), _UNREADABLE)
+        with _opened(files.new, chosen, clock) as new:
+            _check(new, given)
+            counts = Counter[str]()
+            if files.old is not None and files.is_whole:
+                with _opened(files.old, chosen, clock) as old:
+                    check_same_store(old, new)
+                    counts = carry(old, new, actor)
+            note_restored(new, actor, counts)
+            owners = len(new.db.owners())
+    return Restored(path=path, moved_to=files.old, owners=owners, **counts)
+
+
+def _restore(engine: Engine, who: Principal, path: str | Path, *, accept_loss: bool) -> Restored:
+    """Close a store that is open, and put a backup in its place."""
+    _check_whole(who)
+    if engine.db.backend != "sqlite" or engine.db.location == ":memory:":
+        raise ConfigurationError("only a store in a file can be restored")
+    stores.Store(engine).close()
+    return restore(
+        path,
+        engine.db.location,
+        settings=engine.settings,
+        actor=who.name,
+        accept_loss=accept_loss,
+        clock=engine.clock,
+    )
+
+
+@contextmanager
+def _opened(path: Path, settings: Settings, clock: Clock | None) -> Iterator[Engine]:
+    """Open a file beside the store; its daily work is left to whoever opens the store."""
+    with stores.open(path, settings=settings, embedder="none", clock=clock, create=False) as store:
+        store._engine.worker.tends = False
+        yield store._engine
+
+
+def _check(new: Engine, backup: Path) -> None:
+    report = audit.verify_all(new, Principal(GLOBAL, actor="restore", is_admin=True))
+    if not report:
+        problem = f"{len(report.problems)} changes outside simonides: {report.problems[0]}"
+        raise StoreCorrupt(str(backup), problem)

@@ -38,6 +38,7 @@ from simonides.core.results import (
     Recall,
     Receipt,
     Refusal,
+    Restored,
     SessionReport,
     TaskReport,
     ToolReply,
@@ -1450,6 +1451,22 @@ class AsyncAdmin:
             StoreError: If it cannot be copied.
         """
         return await self._threads.write(self._blocking.backup, path)
+
+    async def restore(self, path: str | Path, *, accept_loss: bool = False) -> Restored:
+        """Put a backup in the place of this store, which is closed by that: open it again.
+
+        See `simonides.restore`, which also restores a store that does not open any more.
+
+        Args:
+            path: File that `backup` made.
+            accept_loss: Whether it is done although the store cannot be read any more.
+
+        Raises:
+            InvalidInput: If the backup is not there, or is of another store.
+            StoreUnavailable: If others have the store open; nothing is changed.
+            StoreError: If the backup is damaged or was changed, or the store cannot be read.
+        """
+        return await self._threads.write(self._blocking.restore, path, accept_loss=accept_loss)
 
     async def verify_audit(self) -> AuditReport:
         """Check all rows of all owners against their audit chains."""

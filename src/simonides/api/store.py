@@ -358,7 +358,7 @@ def open(
         KeyUnavailable: If the key is wrong or missing.
         StoreError: If the store cannot be opened, or ``verify`` finds a change.
     """
-    settings = _settings(settings, mode, key, audit_key, token)
+    settings = settings_of(settings, mode=mode, key=key, audit_key=audit_key, token=token)
     if (url := _server(target, settings)) is not None:
         here = (model, embedder, reranker, tokens, key, audit_key, clock)
         if verify or any(each is not None for each in here):
@@ -447,19 +447,13 @@ def _audit_secret(settings: Settings) -> bytes:
     return blake(b"", secret)
 
 
-def _settings(
-    settings: Settings | None,
-    mode: str | None,
-    key: str | None,
-    audit_key: str | None,
-    token: str | None,
-) -> Settings:
+def settings_of(settings: Settings | None, **given: str | bool | None) -> Settings:
+    """Return the settings, those of the environment for None, with what else was given."""
     if settings is None:
         settings = Settings()
     elif not isinstance(settings, Settings):
         raise ConfigurationError(f"settings must be a Settings, not {type(settings).__name__}")
-    values = {"mode": mode, "key": key, "audit_key": audit_key, "token": token}
-    changes = {name: value for name, value in values.items() if value is not None}
+    changes = {name: value for name, value in given.items() if value is not None}
     return Settings(**{**settings.model_dump(), **changes})
 
 
@@ -495,17 +489,9 @@ def _embedder(given: Embedder | str | None, settings: Settings) -> Embedder | No
 def _database(
     target: str | os.PathLike[str] | None, settings: Settings, *, create: bool
 ) -> Database:
-    if target is not None and not isinstance(target, (str, os.PathLike)):
-        raise ConfigurationError(f"a store is a path or URL, not {type(target).__name__}")
-    named = settings.store if target is None else text("target", os.fspath(target))
-    key = None if settings.key is None else settings.key.get_secret_value()
+    named, key = store_named(target, settings), key_of(settings)
     wait = settings.busy_timeout_s
-    if settings.mode != "local":
-        if target is not None and named != ":memory:":
-            raise ConfigurationError(f"mode {settings.mode!r} keeps nothing: name no store")
-        named, key = ":memory:", None
-    scheme = named.partition("://")[0].lower() if named and "://" in named else ""
-    if scheme in ("postgresql", "postgres"):
+    if (named or "").lower().startswith(("postgresql://", "postgres://")):
         from simonides.storage.postgres import Postgres
 
         if key is not None:
@@ -513,17 +499,7 @@ def _database(
         return Postgres(named or "", connections=settings.pool_size, wait_s=wait)
     from simonides.storage.sqlite import Sqlite
 
-    if scheme == "sqlite" and ":///" in (named or ""):
-        named = (named or "").partition(":///")[2]
-    elif scheme:
-        raise ConfigurationError(
-            f"{scheme}:// is not a store; use sqlite:///path or postgresql://…"
-        )
-    if named is not None and named[:1] in ("", "~"):
-        raise ConfigurationError("the store's path is empty or begins with ~, which shells expand")
-    path = None if named == ":memory:" else Path(named or default_store()).absolute()
-    if path is not None and (len(path.name.encode()) > 240 or len(str(path).encode()) > 500):
-        raise ConfigurationError("the store's path is longer than 500 bytes, or its name than 240")
+    path = file_of(named)
     return Sqlite(
         path,
         key=key if path is not None else None,
@@ -532,3 +508,38 @@ def _database(
         readers=settings.pool_size,
         synchronous=settings.synchronous,
     )
+
+
+def key_of(settings: Settings) -> str | None:
+    """Return the key that encrypts a file, or None."""
+    return None if settings.key is None else settings.key.get_secret_value()
+
+
+def store_named(target: str | os.PathLike[str] | None, settings: Settings) -> str | None:
+    """Return the path or address of a store; None means the default."""
+    if target is not None and not isinstance(target, (str, os.PathLike)):
+        raise ConfigurationError(f"a store is a path or URL, not {type(target).__name__}")
+    named = settings.store if target is None else text("target", os.fspath(target))
+    if settings.mode == "local":
+        return named
+    if target is not None and named != ":memory:":
+        raise ConfigurationError(f"mode {settings.mode!r} keeps nothing: name no store")
+    return ":memory:"
+
+
+def file_of(named: str | None) -> Path | None:
+    """Return the file of a SQLite store by its name; None for one in memory."""
+    scheme = named.partition("://")[0].lower() if named and "://" in named else ""
+    if scheme == "sqlite" and ":///" in (named or ""):
+        named = (named or "").partition(":///")[2]
+    elif scheme:
+        raise ConfigurationError(
+            f"{scheme}:// is not a store in a file; use sqlite:///path or postgresql://…"
+        )
+    if named is not None and named[:1] in ("", "~"):
+        raise ConfigurationError("the store's path is empty or begins with ~, which shells expand")
+    path = None if named == ":memory:" else Path(named or default_store()).absolute()
+    # Files beside it have longer names; most systems take 255 bytes.
+    if path is not None and (len(path.name.encode()) > 215 or len(str(path).encode()) > 500):
+        raise ConfigurationError("the store's path is longer than 500 bytes, or its name than 215")
+    return path

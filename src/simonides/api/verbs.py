@@ -20,6 +20,7 @@ class Verb(NamedTuple):
         result: Name of a bare result: a number, a text, a truth value, or nothing.
         options: Positional arguments that are options on the command line.
         is_command: Whether the command line has it.
+        is_routed: Whether a server has it.
         path: Its path on a server, with its method if that does not follow from `does`; "" for the
             usual one, of group and name.
     """
@@ -32,6 +33,7 @@ class Verb(NamedTuple):
     result: str = ""
     options: tuple[str, ...] = ()
     is_command: bool = True
+    is_routed: bool = True
     path: str = ""
 
     @property
@@ -210,6 +212,8 @@ VERBS: tuple[Verb, ...] = (
          "Print what this process has counted, and what waits in the store."),
     Verb("backup", "admin", "admin:Admin.backup", "writes",
          "Copy the whole store, as of one moment, to a file.", result="backup"),
+    Verb("restore", "admin", "admin:Admin.restore", "writes",
+         "Put a backup in the place of the store.", is_command=False, is_routed=False),
     Verb("verify_audit", "admin", "admin:Admin.verify_audit", "reads",
          "Check all rows of all owners against their chains."),
 )  # fmt: skip

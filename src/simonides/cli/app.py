@@ -217,6 +217,22 @@ def db_init(
     return {"ready": True, "role": role}
 
 
+@by_hand("", "restore")
+def restore(
+    context: typer.Context,
+    backup: Annotated[Path, Argument(help="File that `admin backup` made.")],
+    accept_loss: Annotated[
+        bool, Option("--accept-loss", help="Even if the store cannot be read any more.")
+    ] = False,
+) -> object:
+    """Put a backup in the place of the store; what was forgotten since stays so."""
+    from simonides.api.admin import restore
+
+    given = context.find_root().params
+    actor = given["actor"] or caller.ADMINISTRATOR
+    return restore(backup, given["store"], actor=actor, accept_loss=accept_loss)
+
+
 @by_hand("", "worker")
 def worker(
     context: typer.Context,

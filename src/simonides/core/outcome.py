@@ -46,6 +46,7 @@ class EventType(StrEnum):
     GRANTED = "granted"
     REVOKED = "revoked"
     RECORDED = "recorded"
+    RESTORED = "restored"
 
 
 class Event(Value):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pydantic import Field
@@ -535,6 +536,26 @@ class SessionReport(Value):
 
     def __bool__(self) -> bool:
         return self.entries > 0
+
+
+class Restored(Value):
+    """What happened when a backup was put in the place of a store.
+
+    Attributes:
+        path: The store's file.
+        moved_to: Where the file is that was there before; None if none was.
+        owners: Number of owners that the backup has.
+        forgotten_again: Versions of memories that were forgotten since the backup was made.
+        decided_again: Tombstones, refusals, grants, tokens and texts that were changed since.
+        events_lost: Events since then, which are only in the file that was there before.
+    """
+
+    path: Path
+    moved_to: Path | None
+    owners: int
+    forgotten_again: int = 0
+    decided_again: int = 0
+    events_lost: int = 0
 
 
 class AuditReport(Value):

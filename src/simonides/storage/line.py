@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import struct
 import threading
 import time
 from collections import deque
@@ -27,7 +28,8 @@ RESERVE_BYTES = 256 << 10
 """Space that is kept, so that a full disk does not keep anyone from forgetting. Chosen: it holds
 the log of a forget of some memories of usual length."""
 
-_NAME_BYTES = 20
+_NAME_BYTES, _HEAD_BYTES = 20, 28
+"""Space for the number of the process that holds the lock, and for that and two marks."""
 
 
 class Waiter:
@@ -183,6 +185,16 @@ class LockFile:
         fcntl.flock(self._file, fcntl.LOCK_UN)
         self.is_held = False
 
+    @property
+    def marks(self) -> tuple[int, int]:
+        """The marks that the database may have; zeros where nobody has noted any."""
+        noted = os.pread(self._file, _HEAD_BYTES - _NAME_BYTES, _NAME_BYTES)
+        return struct.unpack(">II", noted.ljust(8, b"\0"))
+
+    @marks.setter
+    def marks(self, marks: tuple[int, int]) -> None:
+        os.pwrite(self._file, struct.pack(">II", *marks), _NAME_BYTES)
+
     def reserve(self) -> None:
         """Keep space for forgetting, if there is any."""
         try:
@@ -193,7 +205,7 @@ class LockFile:
 
     def spend(self) -> None:
         """Give the kept space back to the disk."""
-        os.ftruncate(self._file, _NAME_BYTES)
+        os.ftruncate(self._file, _HEAD_BYTES)
 
     def close(self) -> None:
         """Close the file; the lock goes with it."""

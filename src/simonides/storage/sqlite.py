@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import apsw
@@ -21,6 +20,16 @@ import apsw
 from simonides.core import errors
 from simonides.storage import statements
 from simonides.storage.database import Connection, Params, Row
+from simonides.storage.files import (
+    belongs,
+    copy,
+    has_log,
+    key_pragma,
+    mark_of,
+    note,
+    raw_connection,
+    renew,
+)
 from simonides.storage.line import LOOK_S, POLL_S, Group, LockFile, Waiter, WriterQueue
 from simonides.storage.migrate import migrate
 
@@ -104,7 +113,7 @@ class Sqlite:
         """
         self.location = ":memory:" if path is None else str(path)
         self._path, self._wait_s, self._synchronous = path, wait_s, synchronous
-        self._pragma_key = None if key is None else self._key_pragma(key)
+        self._pragma_key = key_pragma(key)
         self._line, self._readers = WriterQueue(), WriterQueue(readers)
         self._local = threading.local()
         self._group: Group | None = None
@@ -114,25 +123,12 @@ class Sqlite:
         self._lock: LockFile | None = None
         self._inode: tuple[int, int] | None = None
         self._pid = os.getpid()
-        self._closed = self._is_shut = False
+        self._closed = self._is_shut = self._is_marked = self._is_replaced = False
         self._opening = threading.Lock()
         if path is None or path.exists():
             self._start()
         elif not create:
             raise errors.StoreUnavailable(self.location, "there is no store here")
-
-    @staticmethod
-    def _key_pragma(key: str) -> str:
-        if not key:
-            raise errors.KeyUnavailable("the encryption key is empty")
-        if not hasattr(apsw, "mc_version"):
-            raise errors.ConfigurationError(
-                "encryption needs the package apsw-sqlite3mc, but apsw without a cipher is "
-                "installed over it; run: pip uninstall apsw && "
-                "pip install --force-reinstall apsw-sqlite3mc"
-            )
-        raw = f"raw:{key}" if re.fullmatch(r"[0-9a-fA-F]{64}", key) else key
-        return "key = '{}'".format(raw.replace("'", "''"))
 
     # -- opening -----------------------------------------------------------------------------------
 
@@ -152,7 +148,12 @@ class Sqlite:
                 try:
                     lock.acquire()
                     lock.reserve()
+                    logged = has_log(self.location)
+                    if logged:
+                        self._check_log(lock)
                     writer = self._prepared(self._connect(is_new=not self._path.exists()))
+                    if not logged:
+                        note(writer.raw, lock)
                     stat = self._path.stat()
                     self._inode = (stat.st_dev, stat.st_ino)
                     self._writer = writer
@@ -163,10 +164,19 @@ class Sqlite:
                         lock.close()
                 return writer
 
+    def _check_log(self, lock: LockFile) -> None:
+        """Refuse the log of another file, before SQLite applies it."""
+        with closing(raw_connection(self.location, self._pragma_key)) as raw:
+            mark_of(raw)  # an error if the key is wrong
+            if not belongs(raw, lock):
+                problem = (
+                    "has the log of another file beside it: the file was put here by hand; "
+                    "run: simonides restore BACKUP"
+                )
+                raise errors.StoreCorrupt(self.location, problem)
+
     def _connect(self, *, is_new: bool = False) -> _Connection:
-        raw = apsw.Connection(self.location)
-        if self._pragma_key is not None:
-            raw.execute(f"PRAGMA {self._pragma_key}")
+        raw = raw_connection(self.location, self._pragma_key)
         raw.set_busy_timeout(int(self._wait_s * 1000))
         # Nothing may be changed in the file of another program, its journal mode included.
         [[tables]] = raw.execute("SELECT COUNT(*) FROM sqlite_schema").fetchall()
@@ -250,6 +260,7 @@ class Sqlite:
             self._check_file()
             connection = self._reader()
             try:
+                self._check_mark(connection.raw)
                 if snapshot:
                     connection.run("BEGIN", {})
                 yield connection
@@ -319,6 +330,11 @@ class Sqlite:
                 if self._lock is not None:
                     self._lock.acquire()
                 self._check_file()
+                self._check_mark(writer.raw)
+                if self._lock is not None and not self._is_marked:
+                    if not has_log(self.location):
+                        renew(writer.raw, self._lock)
+                    self._is_marked = True
                 writer.raw.execute("BEGIN IMMEDIATE")
             self._group = Group()
         self._group.owners.add(waiter.owner)
@@ -430,6 +446,17 @@ class Sqlite:
             problem = "the file was deleted, renamed or replaced while it was open; open it again"
             raise errors.StoreUnavailable(self.location, problem)
 
+    def _check_mark(self, raw: apsw.Connection) -> None:
+        """Notice a file that was overwritten while it was open, and leave its log alone then."""
+        if self._lock is not None and not self._is_replaced:
+            self._is_replaced = not belongs(raw, self._lock)
+        if self._is_replaced:
+            problem = (
+                "the file was overwritten while it was open; close it everywhere, then run: "
+                "simonides restore BACKUP"
+            )
+            raise errors.StoreUnavailable(self.location, problem)
+
     # -- chores ------------------------------------------------------------------------------------
 
     def owners(self) -> list[str]:
@@ -442,15 +469,7 @@ class Sqlite:
         if path.exists():
             raise errors.StoreError(str(path), "exists already; name a new file")
         with self.read() as source, self._translated():
-            target = apsw.Connection(str(path))
-            try:
-                if self._pragma_key is not None:
-                    target.execute(f"PRAGMA {self._pragma_key}")
-                with target.backup("main", source.raw, "main") as copy:
-                    while not copy.done:
-                        copy.step(256)
-            finally:
-                target.close()
+            copy(source.raw, path, self._pragma_key)
 
     def checkpoint(self) -> None:
         """Move the write-ahead log into the file and truncate it: it holds deleted text."""
@@ -495,14 +514,19 @@ class Sqlite:
             if ended and self._writer is not None:
                 self._undo()
                 self._end()
-                self._writer.raw.close()
+                self._let_go(self._writer.raw)
             while self._idle:
-                self._idle.pop().raw.close()
+                self._let_go(self._idle.pop().raw)
             if ended and self._lock is not None:
                 self._lock.close()
                 self._lock = None
         finally:
             self._line.leave(waiter)
+
+    def _let_go(self, raw: apsw.Connection) -> None:
+        if self._is_replaced:  # the log is of the file that was there before
+            raw.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        raw.close()
 
     def before_fork(self) -> None:
         """Take the write lock and all connections: a child would wait for ever for those in use."""

@@ -114,6 +114,12 @@ def delete(table: str) -> str:
 
 
 @lru_cache
+def row(table: str) -> str:
+    """Return the statement for all columns of one row."""
+    return f"SELECT {', '.join(TABLES[table])} FROM {table} WHERE owner = :owner AND id = :id"
+
+
+@lru_cache
 def page(table: str) -> str:
     """Return the statement for all columns of rows by id, after an id."""
     return (

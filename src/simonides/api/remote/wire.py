@@ -47,7 +47,7 @@ FLUSH = Verb("flush", "admin", "store:Store.flush", "writes",
              "Do what waits: counts of reads, what a model has to read, sessions that are to end.",
              result="flushed")  # fmt: skip
 
-ROUTED: tuple[Verb, ...] = (*VERBS, BEGIN, CALL, FLUSH)
+ROUTED: tuple[Verb, ...] = (*(each for each in VERBS if each.is_routed), BEGIN, CALL, FLUSH)
 """What goes over a network."""
 
 STATUS: Mapping[str, int] = {

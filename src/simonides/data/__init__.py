@@ -1,0 +1,1 @@
+"""Data in and out, whole: backups put back."""

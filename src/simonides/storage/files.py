@@ -1,0 +1,266 @@
+"""The files of a SQLite store: its mark, its copies, and what takes its place.
+
+SQLite applies any whole log to any file, so that a file which somebody puts back by hand is mixed
+with the log of the one before. The first write of a process that finds no log gives the file a new
+mark, in its header (``user_version``), and notes it in the lock file. A backup is made while others
+write, and put back while nobody has the store open.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from simonides.core.errors import ConfigurationError, KeyUnavailable, StoreCorrupt, StoreUnavailable
+from simonides.storage.line import LockFile
+
+BESIDE = ("-wal", "-shm")
+"""Endings of the files of a write-ahead log."""
+
+
+class Swap(NamedTuple):
+    """Files of a store that gets another content.
+
+    Attributes:
+        old: A second name of the file that was there; None without one.
+        new: The file that takes its place.
+        is_whole: Whether the old file has its own log, or none.
+    """
+
+    old: Path | None
+    new: Path
+    is_whole: bool
+
+
+_PAGE, _AT = 4096, 60
+"""Bytes of the first page that are read, and where SQLite has the user version (its file format,
+1.3)."""
+
+
+def key_pragma(key: str | None) -> str | None:
+    """Return the statement that gives a connection its key, or None without one.
+
+    Raises:
+        KeyUnavailable: If the key is empty.
+        ConfigurationError: If the cipher is not installed.
+    """
+    if key is None:
+        return None
+    if not key:
+        raise KeyUnavailable("the encryption key is empty")
+    if not hasattr(apsw, "mc_version"):
+        raise ConfigurationError(
+            "encryption needs the package apsw-sqlite3mc, but apsw without a cipher is "
+            "installed over it; run: pip uninstall apsw && "
+            "pip install --force-reinstall apsw-sqlite3mc"
+        )
+    raw = f"raw:{key}" if re.fullmatch(r"[0-9a-fA-F]{64}", key) else key
+    return "key = '{}'".format(raw.replace("'", "''"))
+
+
+def raw_connection(path: Path | str, key_pragma: str | None) -> apsw.Connection:
+    """Return a connection of the driver, with the key, which has read nothing yet."""
+    raw = apsw.Connection(str(path))
+    if key_pragma is not None:
+        raw.execute(f"PRAGMA {key_pragma}")
+    return raw
+
+
+def copy(source: apsw.Connection, path: Path, key_pragma: str | None) -> None:
+    """Copy everything to a new file under the same key, and check it before it gets its name.
+
+    Raises:
+        StoreCorrupt: If what was copied is damaged.
+        OSError: If the file cannot be made.
+    """
+    partial = path.with_name(f"{path.name}.partial")
+    _remove(partial)
+    try:
+        with closing(raw_connection(partial, key_pragma)) as target:
+            partial.chmod(0o600)
+            with target.backup("main", source, "main") as steps:
+                while not steps.done:
+                    steps.step(256)
+            target.pragma("user_version", new_mark())
+            [[found]] = target.execute("PRAGMA integrity_check(1)").fetchall()
+            if found != "ok":
+                raise StoreCorrupt(str(path), f"the copy is damaged: {found}")
+        _sync(partial)
+        partial.replace(path)
+        _sync(path.parent)
+    finally:
+        _remove(partial)
+
+
+@contextmanager
+def swap(path: Path, backup: Path, key_pragma: str | None, wait_s: float) -> Iterator[Swap]:
+    """Put a copy of a backup in the place of a store when the block has ended well.
+
+    Nobody else opens the store meanwhile; a kill leaves the old one, or the new one.
+
+    Args:
+        path: The store's file; it need not be there.
+        backup: Made by `copy`, or a whole store that was closed.
+        key_pragma: Of both.
+        wait_s: How long to wait for a writer, in seconds.
+
+    Raises:
+        StoreUnavailable: If others have the store open; nothing is changed.
+        StoreCorrupt: If the backup is damaged, or no store.
+        KeyUnavailable: If the key is not that of the backup.
+    """
+    new, lock = path.with_name(f"{path.name}.restored"), LockFile(str(path), wait_s)
+    try:
+        lock.acquire()
+        old = _free_name(path) if path.exists() else None
+        _copy_back(backup, new, key_pragma)
+        is_whole = old is None or _come_to_rest(path, old, key_pragma, lock)
+        with _second_name(path, old):
+            yield Swap(old, new, is_whole)
+        with closing(raw_connection(new, key_pragma)) as raw:
+            mark = mark_of(raw)
+        _sync(new)
+        lock.marks = (lock.marks[1], mark)
+        new.replace(path)
+        _sync(path.parent)
+        lock.marks = (mark, mark)
+    finally:
+        _remove(new)
+        lock.close()
+
+
+def _free_name(path: Path) -> Path:
+    """Return a name beside a store that no file has, for the file that was there before."""
+    names = (path.with_name(f"{path.name}.before-{number}") for number in count(1))
+    return next(name for name in names if not name.exists())
+
+
+@contextmanager
+def _second_name(path: Path, old: Path | None) -> Iterator[None]:
+    """Give a store a second name, which stays if the block ends well."""
+    if old is None:
+        yield
+        return
+    os.link(path, old)
+    is_kept = False
+    try:
+        yield
+        is_kept = True
+    finally:
+        _remove(old, itself=not is_kept)
+
+
+def _copy_back(backup: Path, new: Path, key_pragma: str | None) -> None:
+    with closing(raw_connection(backup, key_pragma)) as source:
+        try:
+            source.pragma("schema_version")
+            copy(source, new, key_pragma)
+        except apsw.CorruptError as error:
+            raise StoreCorrupt(str(backup), "is damaged; use another backup") from error
+        except apsw.NotADBError:
+            if key_pragma is None:
+                problem = "is not a SQLite database, or it is encrypted and needs a key"
+                raise StoreCorrupt(str(backup), problem) from None
+            raise KeyUnavailable(f"{backup}: the encryption key is wrong") from None
+
+
+def _come_to_rest(path: Path, old: Path, key_pragma: str | None, lock: LockFile) -> bool:
+    """Let a store have no log, and nobody who has it open; move the log of another file aside.
+
+    Returns:
+        Whether the log was its own.
+    """
+    moved = []
+    with closing(raw_connection(path, key_pragma)) as raw:
+        is_own = not has_log(str(path)) or belongs(raw, lock)
+        raw.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(not is_own))
+    if not is_own:
+        for ending in BESIDE:
+            with suppress(FileNotFoundError):
+                Path(f"{path}{ending}").rename(f"{old}{ending}.other")
+                moved.append(ending)
+    try:
+        with closing(raw_connection(path, key_pragma)) as raw:
+            raw.pragma("journal_mode", "delete")  # only the last connection can
+    except apsw.NotADBError:
+        return False  # damaged, or under another key: nothing can be read of it
+    except (apsw.BusyError, apsw.LockedError):
+        for ending in moved:
+            Path(f"{old}{ending}.other").rename(f"{path}{ending}")
+        problem = "others have it open: stop programs, `simonides serve` and `simonides mcp` first"
+        raise StoreUnavailable(str(path), problem) from None
+    return is_own
+
+
+def _remove(path: Path, *, itself: bool = True) -> None:
+    """Remove what lies beside a file that was closed, and the file itself."""
+    for ending in ("", *BESIDE, "-lock") if itself else (*BESIDE, "-lock"):
+        Path(f"{path}{ending}").unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+# -- marks -----------------------------------------------------------------------------------------
+
+
+def new_mark() -> int:
+    """Return a mark that no file has yet."""
+    return secrets.randbelow(2**31 - 1) + 1
+
+
+def mark_of(raw: apsw.Connection) -> int:
+    """Return the mark that is in the file itself, whatever a log says."""
+    _, page = raw.read("main", 0, 0, _PAGE)
+    return int.from_bytes(page[_AT : _AT + 4], "big")
+
+
+def has_log(path: str) -> bool:
+    """Whether a write-ahead log with content lies beside a file."""
+    try:
+        return Path(f"{path}-wal").stat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def belongs(raw: apsw.Connection, lock: LockFile) -> bool:
+    """Whether a file has the mark that was noted last."""
+    for _ in range(3):  # another process may renew it meanwhile
+        noted = lock.marks
+        try:
+            if not any(noted) or mark_of(raw) in noted:
+                return True
+        except apsw.NotADBError:
+            return False  # encrypted anew
+    return False
+
+
+def note(raw: apsw.Connection, lock: LockFile) -> None:
+    """Note the mark of a file that had no log, wherever it came from."""
+    if (mark := mark_of(raw)) == 0:
+        renew(raw, lock)
+    else:
+        lock.marks = (mark, mark)
+
+
+def renew(raw: apsw.Connection, lock: LockFile) -> None:
+    """Give a file without a log a new mark; a kill meanwhile leaves both marks noted."""
+    old, new = mark_of(raw), new_mark()
+    lock.marks = (old, new)
+    raw.pragma("user_version", new)
+    raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    if mark_of(raw) == new:
+        lock.marks = (new, new)
