@@ -12,7 +12,7 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import unquote
 
 from anyio import CapacityLimiter, to_thread
@@ -67,7 +67,7 @@ class Callers:
     def __init__(self, engine: Engine, verifier: TokenVerifier | None = None) -> None:
         self._engine, self._verifier = engine, verifier
         self._known: OrderedDict[bytes, tuple[Caller | None, float]] = OrderedDict()
-        self._seen: dict[bytes, float] = {}
+        self._seen: OrderedDict[bytes, float] = OrderedDict()
         self._failed: OrderedDict[str, list[float]] = OrderedDict()
         self._logins: dict[str, Caller] = {}
         self._cookies: dict[str, Caller] = {}
@@ -143,14 +143,16 @@ class Callers:
             caller = self._checked(token)
             with self._lock:
                 self._known[key] = caller, now + TRUSTED_S
-                while len(self._known) > MOST_CACHED:
-                    self._known.popitem(last=False)
+                _shorten(self._known)
         now_ms = self._engine.clock.now_ms()
         if caller is None or (caller.ends is not None and caller.ends <= now_ms):
             self._refuse(address, "token")
             raise Unauthenticated("this token is unknown, was revoked, or has expired")
         if token.startswith(tokens.MARK) and now - self._seen.get(key, -SEEN_S) >= SEEN_S:
-            self._seen[key] = now
+            with self._lock:
+                self._seen.pop(key, None)
+                self._seen[key] = now
+                _shorten(self._seen)
             tokens.note_use(self._engine, token)
         return caller
 
@@ -167,16 +169,20 @@ class Callers:
         """
         now = time.monotonic()
         with self._lock:
-            recent = [at for at in self._failed.get(address, ()) if at > now - 60]
-            self._failed[address] = [*recent, now]
-            self._failed.move_to_end(address)
-            while len(self._failed) > MOST_CACHED:
-                self._failed.popitem(last=False)
+            recent = [at for at in self._failed.pop(address, ()) if at > now - 60]
+            # The latest ones are enough: who goes on trying goes on waiting.
+            self._failed[address] = [*recent[1 - FAILURES_PER_MINUTE :], now]
+            _shorten(self._failed)
         if len(recent) >= FAILURES_PER_MINUTE:
-            wait = max(recent[-FAILURES_PER_MINUTE] + 60 - now, 1.0)
+            wait = max(recent[0] + 60 - now, 1.0)
             raise QuotaExceeded("refused_credentials", FAILURES_PER_MINUTE, wait)
         if not recent:
             tokens.note_refusal(self._engine, f"{kind} {address}".strip())
+
+
+def _shorten(cache: OrderedDict[Any, Any]) -> None:
+    while len(cache) > MOST_CACHED:
+        cache.popitem(last=False)
 
 
 # -- the principal ---------------------------------------------------------------------------------
@@ -186,19 +192,33 @@ def named(request: Request) -> dict[str, str]:
     """Return what the headers of a request name: ``Simonides-User`` and so on, decoded.
 
     Raises:
-        InvalidInput: If a header is empty or no percent-encoded UTF-8.
+        InvalidInput: If a header is empty, given twice, or no percent-encoded UTF-8.
     """
     names = {}
     for name in (*WHOSE, "session", "task", "private", "level"):
-        value = request.headers.get(f"simonides-{name}")
-        if value is not None:
+        title = f"Simonides-{name.title()}"
+        if (value := header(request, title)) is not None:
             try:
                 names[name] = unquote(value, errors="strict")
             except UnicodeDecodeError as error:
-                raise InvalidInput(f"Simonides-{name.title()}", "must be UTF-8") from error
-            if not names[name]:
-                raise InvalidInput(f"Simonides-{name.title()}", "is empty; leave it out")
+                raise InvalidInput(title, "must be UTF-8") from error
+    if "private" in names:
+        one_of("Simonides-Private", names["private"], ("true", "false"))
     return names
+
+
+def header(request: Request, name: str) -> str | None:
+    """Return the value of a header, or None.
+
+    Raises:
+        InvalidInput: If it is empty, or stands there twice: a proxy may read the other one.
+    """
+    values = request.headers.getlist(name)
+    if len(values) > 1:
+        raise InvalidInput(name, "stands there twice; send it once")
+    if values == [""]:
+        raise InvalidInput(name, "is empty; leave it out")
+    return values[0] if values else None
 
 
 def memory_of(store: Store, caller: Caller, given: dict[str, str]) -> Memory:
@@ -217,6 +237,8 @@ def memory_of(store: Store, caller: Caller, given: dict[str, str]) -> Memory:
         return _above(store, caller, given)
     user, org = _allowed(caller, given, "user"), _allowed(caller, given, "org")
     visitor = given.get("visitor")
+    if visitor is not None and "user" in given:
+        raise InvalidInput("Simonides-Visitor", "is instead of Simonides-User")
     if caller.user is not None and (visitor or "actor" in given):
         raise denied(caller, "act_for", "the token acts for its own user only")
     memory = store.memory(
@@ -238,7 +260,7 @@ def _above(store: Store, caller: Caller, given: dict[str, str]) -> Memory:
     if one_of("Simonides-Level", given["level"], ("org", "global")) == "global":
         check_whole(caller)
         return admin_of(store, caller, given).memory()
-    org = caller.org or given.get("org", DEFAULT_ORG)
+    org = _allowed(caller, given, "org") or DEFAULT_ORG
     return admin_of(store, caller, given).memory(org=org)
 
 
