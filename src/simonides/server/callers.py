@@ -12,7 +12,7 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import unquote
 
 from anyio import CapacityLimiter, to_thread
@@ -27,6 +27,7 @@ from simonides.core.scope import DEFAULT_ORG, GLOBAL, Principal, Scope, checked_
 from simonides.core.validation import one_of
 from simonides.govern import tokens
 from simonides.govern.tokens import Access, Caller
+from simonides.server.oidc import Provider
 
 COOKIE = "simonides"
 
@@ -47,25 +48,11 @@ WHOSE = ("user", "org", "agent", "purpose", "actor", "visitor")
 """Headers that say for whom a credential acts, as far as it may: ``Simonides-User`` and so on."""
 
 
-class TokenVerifier(Protocol):
-    """Checks credentials that the store has not given, such as those of an identity provider."""
-
-    def caller_of(self, token: str) -> Caller | None:
-        """Return who has a token; None if it is not one of the provider's, or not in force.
-
-        It may wait for the provider.
-
-        Raises:
-            StoreUnavailable: If the provider is needed and does not answer.
-        """
-        ...
-
-
 class Callers:
     """Checks the credentials of requests. Thread-safe."""
 
-    def __init__(self, engine: Engine, verifier: TokenVerifier | None = None) -> None:
-        self._engine, self._verifier = engine, verifier
+    def __init__(self, engine: Engine, provider: Provider | None = None) -> None:
+        self._engine, self._provider = engine, provider or Provider(engine)
         self._known: OrderedDict[bytes, tuple[Caller | None, float]] = OrderedDict()
         self._seen: OrderedDict[bytes, float] = OrderedDict()
         self._failed: OrderedDict[str, list[float]] = OrderedDict()
@@ -159,7 +146,7 @@ class Callers:
     def _checked(self, token: str) -> Caller | None:
         if token.startswith(tokens.MARK):
             return tokens.caller_of(self._engine, token)
-        return None if self._verifier is None else self._verifier.caller_of(token)
+        return self._provider.caller_of(token)
 
     def _refuse(self, address: str, kind: str) -> None:
         """Note a refused credential; of many of one address in a minute the first is audited.
@@ -283,10 +270,6 @@ def _allowed(caller: Caller, given: dict[str, str], name: str) -> str | None:
     return asked if fixed is None else fixed
 
 
-def _path(caller: Caller) -> str:
-    return GLOBAL.path if caller.org is None else Scope(caller.org, caller.user).path
-
-
 def need(caller: Caller, right: Access) -> None:
     """Check that a caller has a right.
 
@@ -310,4 +293,5 @@ def check_whole(caller: Caller) -> None:
 
 def denied(caller: Caller, right: str, advice: str) -> ScopeDenied:
     """Return the error of what a caller may not do."""
-    return ScopeDenied(_path(caller), right, advice)
+    scope = GLOBAL if caller.org is None else Scope(caller.org, caller.user)
+    return ScopeDenied(scope.path, right, advice)

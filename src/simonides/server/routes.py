@@ -182,9 +182,11 @@ def _endpoint(app: FastAPI, name: str, call: Call) -> Callable[..., Any]:
 
     async def endpoint(request: Request, query: Any = None, **path: str) -> Response:
         caller: Caller = request.state.caller
-        given = callers.named(request) | _placed(call, path)
+        given, named = callers.named(request), {n: unquote(each) for n, each in path.items()}
+        if "session" in named:
+            given["session"] = named.pop("session")
         values = _of_query(query) if takes_query else wire.given_in(call, await _body(request))
-        values |= _named(call, path) | _of_headers(name, request)
+        values |= named | _of_headers(name, request)
         work = partial(answered, store, caller, given, call, values)
         if call.needs is not Access.READ:
             return await to_thread.run_sync(work)
@@ -331,15 +333,6 @@ def _keyed(values: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 # -- what a request gives --------------------------------------------------------------------------
-
-
-def _placed(call: Call, path: Mapping[str, str]) -> dict[str, str]:
-    """Return the conversation or task that a path names."""
-    return {name: unquote(path[name]) for name in ("session",) if name in call.named}
-
-
-def _named(call: Call, path: Mapping[str, str]) -> dict[str, Any]:
-    return {name: unquote(path[name]) for name in call.named if name != "session"}
 
 
 def _of_headers(name: str, request: Request) -> dict[str, Any]:

@@ -180,11 +180,11 @@ def _named(
 
 def _of(call: wire.Call, who: Principal) -> dict[str, Any]:
     """Return what a path names that is not an argument."""
-    task = {"name": who.home.task} if call.verb is wire.BEGIN else {"task": who.home.task}
-    places = {"session": who.session} | task
+    if call.verb is wire.BEGIN:
+        return {"name": who.home.task}
+    places = {"session": who.session, "task": who.home.task}
     org = {"org": who.home.org} if call.verb.group == "source" else {}
-    wanted = {*call.named, *(("name",) if call.verb is wire.BEGIN else ())}
-    return org | {name: value for name, value in places.items() if name in wanted}
+    return org | {name: places[name] for name in call.named if name in places}
 
 
 def _headers(who: Principal, call: wire.Call) -> dict[str, str]:
