@@ -9,7 +9,6 @@ import uvicorn
 
 from simonides.server.app import Limits, application
 from simonides.server.callers import Callers
-from simonides.server.oidc import Provider
 from simonides.server.serve import LOOPBACK, Address, _listener
 
 
@@ -45,8 +44,8 @@ def serve():
     """Return a function that serves a store, and returns its API."""
     with contextlib.ExitStack() as stack:
 
-        def begun(store, verifier=None):
-            callers = Callers(store._engine, verifier or Provider(store._engine))
+        def begun(store, provider=None):
+            callers = Callers(store._engine, provider)
             url = stack.enter_context(serving(application(store, callers, hosts=LOOPBACK)))
             api = Api(url, callers)
             stack.callback(api.client.close)

@@ -197,6 +197,40 @@ def test_an_administrator_of_an_organisation_reads_nothing_of_another(api, admin
     assert {each.name for each in admin.tokens(org="rival")} == {"job-rival"}
 
 
+def test_an_administrator_of_an_organisation_has_its_own_sources_only(api, admin, store, tmp_path):
+    page = tmp_path / "guide.md"
+    page.write_text("# Guide\n\nThe gate opens at nine.")
+    store.add_source(page, name="guide")  # of the default organisation
+    secret = admin.new_token("boss", any_user=True, org="acme", rights=["read", "admin"]).secret
+    assert api("GET", "/v1/sources", secret).json() == {"items": []}
+    assert api("DELETE", "/v1/sources/guide", secret).json() == {"removed": False}
+    own_files = {"place": str(page)}
+    network = {"place": "http://127.0.0.1/", "allow_private": True}
+    for body in (own_files, network):
+        refused = api("POST", "/v1/sources", secret, body)
+        assert (refused.status_code, refused.json()["right"]) == (403, "admin")
+    assert api("POST", "/v1/sources", secret, {"place": "http://127.0.0.1/"}).status_code == 400
+    assert [each.name for each in store.sources()] == ["guide"]
+    assert store.sources(org="acme") == []
+    whole = admin.new_token("root", rights=["admin"]).secret
+    assert status(api, whole, "POST", "/v1/sources", body=own_files | {"org": "acme"}) == 200
+
+
+def test_a_header_is_sent_once_and_means_what_it_says(api, admin, store):
+    secret = admin.new_token("job", any_user=True, org="acme", rights=["write", "admin"]).secret
+    asked = {"Authorization": f"Bearer {secret}", "Simonides-User": "ana"}
+    told = {"content": "I like tea", "key": "drink"}
+    wrong = [("Simonides-User", "ben"), ("Simonides-Private", "1"), ("Simonides-Visitor", "v"),
+             ("Idempotency-Key", ""), ("Simonides-Private", "")]  # fmt: skip
+    for header in wrong:
+        headers = [*asked.items(), header]
+        answer = api.client.post("/v1/memories", json=told, headers=headers)
+        assert (answer.status_code, header[0] in answer.text) == (400, True), header
+    assert store.memory(user="ana", org="acme").get("drink") is None
+    headers = {"Simonides_Level": "org", "Simonides_Org": "rival"}
+    assert status(api, secret, "POST", "/v1/memories", body=told, **headers) == 403
+
+
 # -- failed tries ----------------------------------------------------------------------------------
 
 
@@ -211,6 +245,12 @@ def test_failed_tries_are_limited_and_the_first_is_audited(api, admin, store):
     assert status(api, secret) == 200
     noted = [each for each in admin.memory().audit.list() if each.type == "blocked"]
     assert [(each.actor, each.reason) for each in noted] == [("server", "token 127.0.0.1")]
+
+
+def test_who_goes_on_trying_is_remembered_by_the_latest_tries_only(api):
+    for n in range(3 * FAILURES_PER_MINUTE):
+        api("GET", "/v1/memories", f"sim_00000000_{n}")
+    assert [len(each) for each in api.callers._failed.values()] == [FAILURES_PER_MINUTE]
 
 
 # -- people ----------------------------------------------------------------------------------------

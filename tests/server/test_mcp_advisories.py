@@ -6,6 +6,8 @@ import json
 import httpx2
 import pytest
 
+from simonides.server import mcp_http
+
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 HELLO = {
     "protocolVersion": "2025-11-25", "capabilities": {},
@@ -55,6 +57,18 @@ def test_a_known_session_serves_nobody_else(url, token, store, session, method, 
     assert "aisle" not in answer.text
     _, found = asked(url, "resources/read", {"uri": "memory://profile"}, secret, **header)
     assert "aisle" in str(found["result"]), "it still serves Ana"
+
+
+def test_no_credential_takes_the_sessions_of_all(url, token, monkeypatch):
+    """A client that opens sessions without end kept every other one out."""
+    monkeypatch.setattr(mcp_http, "MOST_SESSIONS", 2)
+    ana, ben = token("ana"), token("ben")
+    opened = [asked(url, "initialize", HELLO, ana)[0] for _ in range(3)]
+    assert [each.status_code for each in opened] == [200, 200, 503]
+    assert asked(url, "initialize", HELLO, ben)[0].status_code == 200
+    header = {"Mcp-Session-Id": opened[0].headers["mcp-session-id"]}
+    httpx2.delete(url, headers=header | {"Authorization": f"Bearer {ana}"})
+    assert asked(url, "initialize", HELLO, ana)[0].status_code == 200
 
 
 @pytest.mark.parametrize("method", ["tasks/list", "tasks/get", "tasks/result", "tasks/cancel"])

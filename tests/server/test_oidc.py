@@ -398,6 +398,24 @@ def test_a_provider_that_leaves_the_policy_counts_no_longer(opened, serve, ident
     assert api("GET", "/.well-known/oauth-protected-resource").status_code == 404
 
 
+def test_a_broken_policy_file_lets_nobody_in_and_is_told_to_the_log_only(
+    opened, serve, identity, clock, rules, caplog
+):
+    store = opened()
+    api, own = serve(store), store.admin("ops").new_token("job", user="ana").secret
+    path = rules("oidc: {issuer: 3").policy
+    clock.advance(seconds=1)
+    for place, token in (
+        ("/v1/memories", identity.token()), ("/v1/memories", "wrong"),
+        ("/.well-known/oauth-protected-resource", None),
+    ):  # fmt: skip
+        answer = api("GET", place, token)
+        assert (answer.status_code, answer.json()["retryable"]) == (503, True)
+        assert str(path) not in answer.text
+    assert str(path) in caplog.text
+    assert api("GET", "/v1/memories", own).status_code == 200
+
+
 # -- where clients find it -------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from simonides.api.remote import wire
 from simonides.api.verbs import VERBS
+from simonides.server import health
 from simonides.server.app import MOST_BYTES
 from simonides.server.routes import EXAMPLES
 
@@ -117,6 +118,7 @@ def test_a_change_can_depend_on_the_version_that_was_seen(ana):
         late = ana(f"{method} /v1/memories/tea", body, headers={"If-Match": etag}, status=412)
         assert late["code"] == "changed_meanwhile"
     assert ana("GET /v1/memories/tea")["content"] == "Tea is black"
+    ana("PATCH /v1/memories/tea", {"content": "Tea is red"}, headers={"If-Match": "*"})
     assert ana("POST /v1/recall", {"query": "x"}, headers={"If-Match": etag}, status=400)
 
 
@@ -152,7 +154,8 @@ def test_what_changes_is_streamed(ana, ask, store):
     assert "second" not in json.dumps(seen)
     listen({"Last-Event-ID": "0"}, 3)  # it goes on where it stood
     assert [each["seq"] for each in seen] == [2, 1, 2]
-    assert ana("GET /v1/events", headers={"Last-Event-ID": "x"}, status=400)
+    for wrong in (b"x", b"\xb2", b"-1", b"9" * 30):
+        assert ana("GET /v1/events", headers={"Last-Event-ID": wrong}, status=400)
 
 
 def test_a_token_has_so_many_requests_in_a_minute(store, served):
@@ -164,6 +167,40 @@ def test_a_token_has_so_many_requests_in_a_minute(store, served):
         statuses.append(answer.status_code)
     assert statuses == [200, 200, 200, 429, 429]
     assert 0 < int(answer.headers["retry-after"]) <= 60
+
+
+def test_tokens_of_the_same_name_have_limits_of_their_own(store, served):
+    url, admin = served(store, per_minute=1), store.admin("root")
+    for user, org in (("ana", "acme"), ("ana", "rival"), ("ben", "acme")):
+        token = admin.new_token("bot", user=user, org=org).secret
+        answer = httpx2.get(f"{url}/v1/status", headers={"Authorization": f"Bearer {token}"})
+        assert answer.status_code == 200, (user, org)
+
+
+def test_a_stream_ends_with_its_token(ask, store, caplog):
+    ana = ask(user="ana")
+    with ana.http.stream("GET", "/v1/events") as stream:
+        store.admin("root").revoke_token("bot")
+        assert [line for line in stream.iter_lines() if "data" in line] == []
+    assert "Traceback" not in caplog.text
+
+
+def test_a_token_has_so_many_streams_at_once(ana, monkeypatch):
+    monkeypatch.setattr(health, "MOST_STREAMS", 1)
+    ana("POST /v1/memories", {"content": "Tea is green"})
+    asked = {"method": "GET", "url": "/v1/events", "headers": {"Last-Event-ID": "0"}}
+    with ana.http.stream(**asked) as stream:
+        lines = stream.iter_lines()  # dropped, it would close the stream
+        assert next(lines)
+        with ana.http.stream(**asked) as late:
+            assert late.status_code == 429
+            assert json.loads(late.read())["what"] == "streams"
+    begun = time.monotonic()
+    while True:  # one that has ended makes room
+        with ana.http.stream(**asked) as again:
+            if again.status_code == 200:
+                return
+        assert time.monotonic() - begun < 20
 
 
 def test_a_read_that_takes_too_long_is_given_up(store, served, monkeypatch):

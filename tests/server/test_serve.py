@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 import simonides
+from simonides.core.errors import StoreUnavailable
 
 
 @pytest.fixture
@@ -79,7 +80,7 @@ def test_a_stop_under_load_loses_nothing_acknowledged(start, path):
     kept, ends = [], threading.Event()
 
     def write(number):
-        with httpx2.Client(headers={"Authorization": f"Bearer {token}"}) as http:
+        with httpx2.Client(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http:
             for n in range(200):
                 try:
                     body = {"content": f"Parcel {number}-{n} is on the way"}
@@ -153,3 +154,20 @@ def test_the_async_face_works_with_a_server(start, path):
     _, url, _ = start()
     token = command(path, "token", "new", "bot", "--user", "ana").stdout.split()[0]
     assert asyncio.run(_ask(url, token)) == ["Tea is green"]
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(200, "<html>"), (200, "null"), (200, "[]"), (200, '{"items": 3}'), (200, '{"items": []}'),
+     (302, ""), (500, "5"), (502, '"code"'), (500, "[]")],
+)  # fmt: skip
+def test_an_answer_of_another_program_is_a_typed_error(serve_app, status, body):
+    async def other(scope, receive, send):
+        if scope["type"] == "lifespan":
+            return
+        start = {"type": "http.response.start", "status": status, "headers": []}
+        await send(start)
+        await send({"type": "http.response.body", "body": body.encode()})
+
+    with simonides.open(serve_app(other), token="t") as store, pytest.raises(StoreUnavailable):
+        store.memory(user="ana").recall("tea")

@@ -108,6 +108,11 @@ class Caller:
     purpose: str | None = None
     ends: int | None = None
 
+    @property
+    def credential(self) -> tuple[str | None, str | None, str]:
+        """What its limits are counted under: a name alone may be that of another's token, too."""
+        return self.org, self.user, self.name
+
 
 def new_token(
     engine: Engine,

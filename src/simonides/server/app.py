@@ -10,7 +10,7 @@ import math
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -26,6 +26,7 @@ from simonides._version import __version__
 from simonides.api.remote import wire
 from simonides.api.store import Store
 from simonides.core.errors import InvalidInput, QuotaExceeded, SimonidesError
+from simonides.govern.tokens import Caller
 from simonides.server import health, oidc, pages, routes
 from simonides.server.callers import Callers
 
@@ -185,15 +186,15 @@ class Rates:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._begun: OrderedDict[str, tuple[float, int]] = OrderedDict()
+        self._begun: OrderedDict[Hashable, tuple[float, int]] = OrderedDict()
 
-    def check(self, name: str) -> None:
+    def check(self, caller: Caller) -> None:
         """Count a request.
 
         Raises:
             QuotaExceeded: If there were too many in the minute that runs.
         """
-        now = time.monotonic()
+        name, now = caller.credential, time.monotonic()
         begun, count = self._begun.get(name, (now, 0))
         if now - begun >= 60:
             begun, count = now, 0

@@ -12,7 +12,7 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import replace
-from typing import Protocol
+from typing import Any
 from urllib.parse import unquote
 
 from anyio import CapacityLimiter, to_thread
@@ -27,6 +27,7 @@ from simonides.core.scope import DEFAULT_ORG, GLOBAL, Principal, Scope, checked_
 from simonides.core.validation import one_of
 from simonides.govern import tokens
 from simonides.govern.tokens import Access, Caller
+from simonides.server.oidc import Provider
 
 COOKIE = "simonides"
 
@@ -47,27 +48,13 @@ WHOSE = ("user", "org", "agent", "purpose", "actor", "visitor")
 """Headers that say for whom a credential acts, as far as it may: ``Simonides-User`` and so on."""
 
 
-class TokenVerifier(Protocol):
-    """Checks credentials that the store has not given, such as those of an identity provider."""
-
-    def caller_of(self, token: str) -> Caller | None:
-        """Return who has a token; None if it is not one of the provider's, or not in force.
-
-        It may wait for the provider.
-
-        Raises:
-            StoreUnavailable: If the provider is needed and does not answer.
-        """
-        ...
-
-
 class Callers:
     """Checks the credentials of requests. Thread-safe."""
 
-    def __init__(self, engine: Engine, verifier: TokenVerifier | None = None) -> None:
-        self._engine, self._verifier = engine, verifier
+    def __init__(self, engine: Engine, provider: Provider | None = None) -> None:
+        self._engine, self._provider = engine, provider or Provider(engine)
         self._known: OrderedDict[bytes, tuple[Caller | None, float]] = OrderedDict()
-        self._seen: dict[bytes, float] = {}
+        self._seen: OrderedDict[bytes, float] = OrderedDict()
         self._failed: OrderedDict[str, list[float]] = OrderedDict()
         self._logins: dict[str, Caller] = {}
         self._cookies: dict[str, Caller] = {}
@@ -143,21 +130,23 @@ class Callers:
             caller = self._checked(token)
             with self._lock:
                 self._known[key] = caller, now + TRUSTED_S
-                while len(self._known) > MOST_CACHED:
-                    self._known.popitem(last=False)
+                _shorten(self._known)
         now_ms = self._engine.clock.now_ms()
         if caller is None or (caller.ends is not None and caller.ends <= now_ms):
             self._refuse(address, "token")
             raise Unauthenticated("this token is unknown, was revoked, or has expired")
         if token.startswith(tokens.MARK) and now - self._seen.get(key, -SEEN_S) >= SEEN_S:
-            self._seen[key] = now
+            with self._lock:
+                self._seen.pop(key, None)
+                self._seen[key] = now
+                _shorten(self._seen)
             tokens.note_use(self._engine, token)
         return caller
 
     def _checked(self, token: str) -> Caller | None:
         if token.startswith(tokens.MARK):
             return tokens.caller_of(self._engine, token)
-        return None if self._verifier is None else self._verifier.caller_of(token)
+        return self._provider.caller_of(token)
 
     def _refuse(self, address: str, kind: str) -> None:
         """Note a refused credential; of many of one address in a minute the first is audited.
@@ -167,16 +156,20 @@ class Callers:
         """
         now = time.monotonic()
         with self._lock:
-            recent = [at for at in self._failed.get(address, ()) if at > now - 60]
-            self._failed[address] = [*recent, now]
-            self._failed.move_to_end(address)
-            while len(self._failed) > MOST_CACHED:
-                self._failed.popitem(last=False)
+            recent = [at for at in self._failed.pop(address, ()) if at > now - 60]
+            # The latest ones are enough: who goes on trying goes on waiting.
+            self._failed[address] = [*recent[1 - FAILURES_PER_MINUTE :], now]
+            _shorten(self._failed)
         if len(recent) >= FAILURES_PER_MINUTE:
-            wait = max(recent[-FAILURES_PER_MINUTE] + 60 - now, 1.0)
+            wait = max(recent[0] + 60 - now, 1.0)
             raise QuotaExceeded("refused_credentials", FAILURES_PER_MINUTE, wait)
         if not recent:
             tokens.note_refusal(self._engine, f"{kind} {address}".strip())
+
+
+def _shorten(cache: OrderedDict[Any, Any]) -> None:
+    while len(cache) > MOST_CACHED:
+        cache.popitem(last=False)
 
 
 # -- the principal ---------------------------------------------------------------------------------
@@ -186,19 +179,33 @@ def named(request: Request) -> dict[str, str]:
     """Return what the headers of a request name: ``Simonides-User`` and so on, decoded.
 
     Raises:
-        InvalidInput: If a header is empty or no percent-encoded UTF-8.
+        InvalidInput: If a header is empty, given twice, or no percent-encoded UTF-8.
     """
     names = {}
     for name in (*WHOSE, "session", "task", "private", "level"):
-        value = request.headers.get(f"simonides-{name}")
-        if value is not None:
+        title = f"Simonides-{name.title()}"
+        if (value := header(request, title)) is not None:
             try:
                 names[name] = unquote(value, errors="strict")
             except UnicodeDecodeError as error:
-                raise InvalidInput(f"Simonides-{name.title()}", "must be UTF-8") from error
-            if not names[name]:
-                raise InvalidInput(f"Simonides-{name.title()}", "is empty; leave it out")
+                raise InvalidInput(title, "must be UTF-8") from error
+    if "private" in names:
+        one_of("Simonides-Private", names["private"], ("true", "false"))
     return names
+
+
+def header(request: Request, name: str) -> str | None:
+    """Return the value of a header, or None.
+
+    Raises:
+        InvalidInput: If it is empty, or stands there twice: a proxy may read the other one.
+    """
+    values = request.headers.getlist(name)
+    if len(values) > 1:
+        raise InvalidInput(name, "stands there twice; send it once")
+    if values == [""]:
+        raise InvalidInput(name, "is empty; leave it out")
+    return values[0] if values else None
 
 
 def memory_of(store: Store, caller: Caller, given: dict[str, str]) -> Memory:
@@ -217,6 +224,8 @@ def memory_of(store: Store, caller: Caller, given: dict[str, str]) -> Memory:
         return _above(store, caller, given)
     user, org = _allowed(caller, given, "user"), _allowed(caller, given, "org")
     visitor = given.get("visitor")
+    if visitor is not None and "user" in given:
+        raise InvalidInput("Simonides-Visitor", "is instead of Simonides-User")
     if caller.user is not None and (visitor or "actor" in given):
         raise denied(caller, "act_for", "the token acts for its own user only")
     memory = store.memory(
@@ -238,7 +247,7 @@ def _above(store: Store, caller: Caller, given: dict[str, str]) -> Memory:
     if one_of("Simonides-Level", given["level"], ("org", "global")) == "global":
         check_whole(caller)
         return admin_of(store, caller, given).memory()
-    org = caller.org or given.get("org", DEFAULT_ORG)
+    org = _allowed(caller, given, "org") or DEFAULT_ORG
     return admin_of(store, caller, given).memory(org=org)
 
 
@@ -259,10 +268,6 @@ def _allowed(caller: Caller, given: dict[str, str], name: str) -> str | None:
     if fixed is not None and asked not in (None, fixed):
         raise denied(caller, name, f"the token acts as another {name}")
     return asked if fixed is None else fixed
-
-
-def _path(caller: Caller) -> str:
-    return GLOBAL.path if caller.org is None else Scope(caller.org, caller.user).path
 
 
 def need(caller: Caller, right: Access) -> None:
@@ -288,4 +293,5 @@ def check_whole(caller: Caller) -> None:
 
 def denied(caller: Caller, right: str, advice: str) -> ScopeDenied:
     """Return the error of what a caller may not do."""
-    return ScopeDenied(_path(caller), right, advice)
+    scope = GLOBAL if caller.org is None else Scope(caller.org, caller.user)
+    return ScopeDenied(scope.path, right, advice)

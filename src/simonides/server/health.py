@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Hashable
 from typing import Any
 
 import anyio
@@ -13,7 +14,7 @@ from fastapi.responses import PlainTextResponse
 from sse_starlette import EventSourceResponse
 
 from simonides.api.store import Store
-from simonides.core.errors import InvalidInput
+from simonides.core.errors import InvalidInput, QuotaExceeded, Unauthenticated
 from simonides.core.outcome import Event
 from simonides.core.scope import GLOBAL, Principal
 from simonides.govern import audit
@@ -23,6 +24,9 @@ from simonides.server.routes import ANSWERS
 
 LOOKS_S = 0.5
 """How often the stream of events looks for new ones. Set by judgement."""
+
+MOST_STREAMS = 100
+"""Open streams of one credential. Set by judgement."""
 
 
 def add(app: FastAPI) -> None:
@@ -60,6 +64,7 @@ def _add_health(app: FastAPI) -> None:
 
 def _add_events(app: FastAPI) -> None:
     store: Store = app.state.store
+    open_streams = Counter[Hashable]()
 
     @app.get(
         "/v1/events",
@@ -74,28 +79,35 @@ def _add_events(app: FastAPI) -> None:
         It begins after the event that the header `Last-Event-ID` names, else with what comes.
         """
         caller = await app.state.callers.asking(request)
-        app.state.rates.check(caller.name)
+        app.state.rates.check(caller)
         callers.need(caller, Access.READ)
         memory = callers.memory_of(store, caller, callers.named(request))
         last = request.headers.get("last-event-id")
-        if last is not None and not (last.isdigit() and len(last) <= 18):
+        if last is not None and not (last.isdecimal() and len(last) <= 18):
             raise InvalidInput("Last-Event-ID", "is the number of an event")
         engine, who = store._engine, memory._who
+        if open_streams[caller.credential] >= MOST_STREAMS:
+            raise QuotaExceeded("streams", MOST_STREAMS, 1.0)
         seen = await to_thread.run_sync(audit.length, engine, who) if last is None else int(last)
 
         async def changes() -> AsyncIterator[dict[str, Any]]:
             at = seen
-            while not await request.is_disconnected():
-                await app.state.callers.asking(request)  # a revoked token ends the stream
-                page: list[Event] = await to_thread.run_sync(audit.events_after, engine, who, at)
-                for each in page:
-                    at = each.seq
-                    yield {
-                        "id": str(at),
-                        "event": each.type.value,
-                        "data": json.dumps(each.to_dict()),
-                    }
-                if not page:
-                    await anyio.sleep(LOOKS_S)
+            open_streams[caller.credential] += 1
+            try:
+                while not await request.is_disconnected():
+                    await app.state.callers.asking(request)
+                    page: list[Event] = await to_thread.run_sync(
+                        audit.events_after, engine, who, at
+                    )
+                    for each in page:
+                        at = each.seq
+                        data = json.dumps(each.to_dict())
+                        yield {"id": str(at), "event": each.type.value, "data": data}
+                    if not page:
+                        await anyio.sleep(LOOKS_S)
+            except Unauthenticated:
+                return  # the token has ended, and the stream with it
+            finally:
+                open_streams[caller.credential] -= 1
 
         return EventSourceResponse(changes())

@@ -8,8 +8,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI, Request
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, AuthorizationContext
 from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.routing import Route
@@ -20,6 +21,9 @@ from simonides.govern.tokens import Access, Caller
 from simonides.server import callers
 from simonides.server.mcp import server_of
 from simonides.server.mcp_tools import Door, Tool, chosen
+
+MOST_SESSIONS = 500
+"""Open sessions of one credential, of 10,000 that the SDK keeps at a path. Set by judgement."""
 
 
 def add(app: FastAPI, hosts: list[str] | None) -> list[Endpoint]:
@@ -38,19 +42,31 @@ def add(app: FastAPI, hosts: list[str] | None) -> list[Endpoint]:
     return endpoints
 
 
+class Sessions(StreamableHTTPSessionManager):
+    """The sessions of clients before protocol 2026-07-28: no credential can take those of all."""
+
+    def _admit_session(
+        self, requestor: AuthorizationContext | None
+    ) -> StreamableHTTPServerTransport | None:
+        whose = [each["client_id"] for each in self._session_owners.values()]
+        if requestor is not None and whose.count(requestor["client_id"]) >= MOST_SESSIONS:
+            return None
+        return super()._admit_session(requestor)
+
+
 class Endpoint:
     """Answers MCP at one path."""
 
     def __init__(self, app: FastAPI, tools: Mapping[str, Tool], hosts: list[str] | None) -> None:
         self._app, self._security = app, _security(hosts)
         self._server = server_of(self._door_of, tools)
-        self._sessions: StreamableHTTPSessionManager | None = None
+        self._sessions: Sessions | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Keep the sessions of clients before protocol 2026-07-28; they end with the server."""
         limit = self._app.state.limits.body_bytes
-        self._sessions = StreamableHTTPSessionManager(
+        self._sessions = Sessions(
             self._server, security_settings=self._security, max_request_body_size=limit
         )
         async with self._sessions.run():
@@ -60,12 +76,14 @@ class Endpoint:
         """Answer a request of a caller that has a credential and may read."""
         request = Request(scope)
         caller = await self._app.state.callers.asking(request)
-        self._app.state.rates.check(caller.name)
+        self._app.state.rates.check(caller)
         callers.need(caller, Access.READ)
         who = self._memory(request, caller)._who
         # The session of another principal is as if there were none.
-        name = json.dumps([who.home.path, who.session, who.purpose, who.name])
-        scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=name, scopes=[]))
+        subject = json.dumps([who.home.path, who.session, who.purpose, who.name])
+        credential = json.dumps(caller.credential)
+        token = AccessToken(token="", client_id=credential, subject=subject, scopes=[])
+        scope["user"] = AuthenticatedUser(token)
         assert self._sessions is not None  # noqa: S101 - the lifespan has begun
         await self._sessions.handle_request(scope, receive, send)
 

@@ -75,9 +75,10 @@ class Provider:
         """Return who has a token; None if it is not one of the provider's, or not in force.
 
         Raises:
-            StoreUnavailable: If the provider's keys are needed and cannot be fetched.
+            StoreUnavailable: If the provider's keys are needed and cannot be fetched, or the policy
+                file is broken.
         """
-        rules = rules_of(self._engine)
+        rules = _rules_now(self._engine)
         if rules.issuer is None:
             return None
         try:
@@ -137,6 +138,19 @@ def rules_of(engine: Engine) -> IdentityProvider:
         PolicyInvalid: If the policy file was changed and does not follow the schema now.
     """
     return engine.policies.for_org(None).oidc
+
+
+def _rules_now(engine: Engine) -> IdentityProvider:
+    """Return `rules_of` for a caller who is nobody yet, and is not told of a broken policy file.
+
+    Raises:
+        StoreUnavailable: If it is broken; the log says where.
+    """
+    try:
+        return rules_of(engine)
+    except PolicyInvalid as error:
+        _log.error("the identity provider is not known: %s", error)
+        raise StoreUnavailable("oidc", "the policy file is broken; see the server's log") from error
 
 
 def _is_past(begun: int | None, most: int, now: int) -> bool:
@@ -272,7 +286,7 @@ def add(app: FastAPI) -> None:
 
     @app.get(METADATA, include_in_schema=False)
     async def metadata(request: Request) -> Response:
-        rules = rules_of(app.state.store._engine)
+        rules = _rules_now(app.state.store._engine)
         if rules.issuer is None:
             raise NotFound("oauth-protected-resource")
         told = {

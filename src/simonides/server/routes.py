@@ -170,7 +170,7 @@ def _guard(app: FastAPI, right: Access) -> Callable[..., Any]:
 
     async def guard(request: Request) -> None:
         request.state.caller = caller = await app.state.callers.asking(request)
-        app.state.rates.check(caller.name)
+        app.state.rates.check(caller)
         callers.need(caller, right)
 
     return guard
@@ -182,9 +182,11 @@ def _endpoint(app: FastAPI, name: str, call: Call) -> Callable[..., Any]:
 
     async def endpoint(request: Request, query: Any = None, **path: str) -> Response:
         caller: Caller = request.state.caller
-        given = callers.named(request) | _placed(call, path)
+        given, named = callers.named(request), {n: unquote(each) for n, each in path.items()}
+        if "session" in named:
+            given["session"] = named.pop("session")
         values = _of_query(query) if takes_query else wire.given_in(call, await _body(request))
-        values |= _named(call, path) | _of_headers(name, request)
+        values |= named | _of_headers(name, request)
         work = partial(answered, store, caller, given, call, values)
         if call.needs is not Access.READ:
             return await to_thread.run_sync(work)
@@ -263,10 +265,8 @@ def carried_out(
         ScopeDenied: If the caller may not act for whom it names.
     """
     verb = call.verb
-    if verb.group in ("admin", "token", "source") and "org" in values and caller.org is not None:
-        if values["org"] not in (None, caller.org):
-            raise callers.denied(caller, "org", "the token is of another organisation")
-        values["org"] = caller.org
+    if caller.org is not None and verb.group in ("admin", "token", "source"):
+        values |= _of_organisation(caller, call, values)
     owner, _, method = verb.function.partition(":")[2].partition(".")
     if verb.function == "store:Store.flush":
         callers.check_whole(caller)
@@ -285,6 +285,21 @@ def carried_out(
     if verb.function == "memory:Memory.status":
         result |= {"location": "a server"}  # where the store lies is the server's own
     return result
+
+
+def _of_organisation(caller: Caller, call: Call, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the organisation that a call is for, which is the caller's.
+
+    Raises:
+        ScopeDenied: If it names another one, or a source that is the server's own: its files, and
+            the network around it.
+    """
+    if values.get("org") not in (None, caller.org):
+        raise callers.denied(caller, "org", "the token is of another organisation")
+    is_local = "place" in values and "://" not in str(values["place"])
+    if is_local or values.get("allow_private"):
+        callers.check_whole(caller)
+    return {"org": caller.org} if "org" in call.takes.model_fields else {}
 
 
 def _target(memory: Memory, owner: str, values: dict[str, Any], session: str | None) -> Any:
@@ -320,27 +335,18 @@ def _keyed(values: dict[str, Any], key: str) -> dict[str, Any]:
 # -- what a request gives --------------------------------------------------------------------------
 
 
-def _placed(call: Call, path: Mapping[str, str]) -> dict[str, str]:
-    """Return the conversation or task that a path names."""
-    return {name: unquote(path[name]) for name in ("session",) if name in call.named}
-
-
-def _named(call: Call, path: Mapping[str, str]) -> dict[str, Any]:
-    return {name: unquote(path[name]) for name in call.named if name != "session"}
-
-
 def _of_headers(name: str, request: Request) -> dict[str, Any]:
     """Return the arguments that stand in headers."""
-    values = {}
-    if (version := request.headers.get("if-match")) is not None:
-        if name not in CONDITIONAL:
-            raise InvalidInput("If-Match", "is for correcting, confirming and forgetting")
-        values["if_version"] = version.strip().removeprefix("W/").strip('"')
-    if (key := request.headers.get("idempotency-key")) is not None:
-        if name not in IDEMPOTENT:
-            raise InvalidInput("Idempotency-Key", "is for remembering and adding")
-        values["idempotency_key"] = key
-    return values
+    version = callers.header(request, "If-Match")
+    key = callers.header(request, "Idempotency-Key")
+    if version is not None and name not in CONDITIONAL:
+        raise InvalidInput("If-Match", "is for correcting, confirming and forgetting")
+    if key is not None and name not in IDEMPOTENT:
+        raise InvalidInput("Idempotency-Key", "is for remembering and adding")
+    if version is not None and version.strip() != "*":  # which means any version
+        version = version.strip().removeprefix("W/").strip('"')
+        return {"if_version": version}
+    return {} if key is None else {"idempotency_key": key}
 
 
 def invalid_request(error: RequestValidationError) -> InvalidInput:

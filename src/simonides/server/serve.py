@@ -17,8 +17,8 @@ from simonides.api.store import Store
 from simonides.core.errors import ConfigurationError
 from simonides.govern.tokens import Access, Caller
 from simonides.server.app import Limits, application
-from simonides.server.callers import Callers, TokenVerifier
-from simonides.server.oidc import Provider, rules_of
+from simonides.server.callers import Callers
+from simonides.server.oidc import rules_of
 
 PORT = 8811
 
@@ -81,7 +81,6 @@ def serve(
     store: Store,
     address: Address,
     *,
-    verifier: TokenVerifier | None = None,
     limits: Limits | None = None,
     works: bool = True,
     ready: Callable[[str], None] = print,
@@ -92,8 +91,6 @@ def serve(
     Args:
         store: The store.
         address: Where.
-        verifier: Checks tokens that the store has not given; None for those of the provider that
-            the policy names.
         limits: What one credential may ask.
         works: Whether what time makes due is done here, too.
         ready: Gets the link that logs a browser in.
@@ -104,9 +101,8 @@ def serve(
             taken.
     """
     engine = store._engine
-    has_provider = verifier is not None or rules_of(engine).issuer is not None
-    check(store, address, has_provider=has_provider)
-    callers = Callers(engine, verifier or Provider(engine))
+    check(store, address, has_provider=rules_of(engine).issuer is not None)
+    callers = Callers(engine)
     names = [*LOOPBACK, *address.names] if address.is_local or address.names else None
 
     def close() -> None:

@@ -109,7 +109,7 @@ class Remote:
             del values["id"]  # the server finds the task by its name
         request = wire.request_of(call, values)
         try:
-            return wire.decoded(call.verb, self._sent(request, _headers(who, call)))
+            return self._answer(call, request, who)
         except NotFound:
             if wire.may_be_none(call.verb):
                 return None
@@ -119,14 +119,24 @@ class Remote:
         """Let the server carry out a language model's call of a tool."""
         call = wire.calls()["Tools.call"]
         request = wire.request_of(call, {"name": name, "arguments": arguments})
-        reply: ToolReply = wire.decoded(call.verb, self._sent(request, _headers(who, call)))
+        reply: ToolReply = self._answer(call, request, who)
         return reply
 
-    def _sent(self, request: wire.Request, headers: Mapping[str, str]) -> Any:
+    def _answer(self, call: wire.Call, request: wire.Request, who: Principal) -> Any:
+        answer = self._sent(request, _headers(who, call))
+        if not answer.is_success:
+            raise self._refusal(answer)
+        try:
+            return wire.decoded(call.verb, answer.json())
+        except (ValueError, TypeError, KeyError) as error:
+            problem = "answered what this version cannot read; have both the same version?"
+            raise StoreUnavailable(self.location, problem) from error
+
+    def _sent(self, request: wire.Request, headers: Mapping[str, str]) -> httpx2.Response:
         body = None if request.body is None else json.dumps(request.body)
         more = {"Content-Type": "application/json"} if body is not None else {}
         try:
-            answer = self._client.request(
+            return self._client.request(
                 request.method,
                 f"/v1{request.path}",
                 params=request.query,
@@ -139,16 +149,13 @@ class Remote:
             raise StoreUnavailable(self.location, "the store is closed") from error
         except self._errors as error:
             raise StoreUnavailable(self.location, f"did not answer: {error}") from error
-        if answer.is_success:
-            return answer.json()
-        raise self._refusal(answer)
 
     def _refusal(self, answer: httpx2.Response) -> SimonidesError:
         try:
             problem = answer.json()
         except ValueError:
             problem = {}
-        if "code" not in problem:
+        if not isinstance(problem, dict) or "code" not in problem:
             return StoreUnavailable(self.location, f"answered {answer.status_code}: not simonides?")
         return wire.error_of(problem, self.location)
 
@@ -173,11 +180,11 @@ def _named(
 
 def _of(call: wire.Call, who: Principal) -> dict[str, Any]:
     """Return what a path names that is not an argument."""
-    task = {"name": who.home.task} if call.verb is wire.BEGIN else {"task": who.home.task}
-    places = {"session": who.session} | task
+    if call.verb is wire.BEGIN:
+        return {"name": who.home.task}
+    places = {"session": who.session, "task": who.home.task}
     org = {"org": who.home.org} if call.verb.group == "source" else {}
-    wanted = {*call.named, *(("name",) if call.verb is wire.BEGIN else ())}
-    return org | {name: value for name, value in places.items() if name in wanted}
+    return org | {name: places[name] for name in call.named if name in places}
 
 
 def _headers(who: Principal, call: wire.Call) -> dict[str, str]:
