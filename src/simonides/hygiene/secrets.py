@@ -145,7 +145,7 @@ def _is_strong(text: str) -> bool:
 
 def _is_plain_words(text: str) -> bool:
     """Whether "my password is" leads to words that do not describe a password."""
-    words = text.lower().split()
+    words = text.lower().strip("\"'“„«").split()
     said = [word in _states() or word.endswith(_DESCRIPTIVE_ENDINGS) for word in words]
     return sum(said) <= (len(words) > 3) and listed("stop").isdisjoint(words)
 
@@ -162,7 +162,8 @@ def _is_split(text: str) -> bool:
 
 
 def _is_spaced(text: str) -> bool:
-    joined = "".join(text.split())
+    """Whether a text without its spaces and signs looks random."""
+    joined = "".join(filter(str.isalnum, text))
     return len(joined) > 15 and _is_random(joined)
 
 
@@ -233,6 +234,7 @@ _CHECKS: Mapping[str | None, Callable[[str], bool]] = {
     "spoken": _is_spoken_password,
     "strong": _is_strong,
     "plain_words": _is_plain_words,
+    "key_or_password": lambda text: _is_strong(text) or (len(text) > 15 and _is_random(text)),
     "split": _is_split,
     "spaced": _is_spaced,
     "seed_phrase": _is_seed_phrase,
