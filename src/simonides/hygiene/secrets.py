@@ -36,7 +36,7 @@ _TEMPLATE_MARKS = ("${", "{{", "<", "%(", "$(", "#{", "...", "***", "•••")
 _DATE_SHAPES = ([1, 1, 4], [1, 2, 4], [2, 2, 4], [2, 2, 2], [2, 2], [1, 2])
 # Endings of words that describe a password ("expired", "missing").
 _DESCRIPTIVE_ENDINGS = tuple(
-    "ed ing ly tion able ible ous ful ent ant ive less ic al ert bar lich".split()
+    "ed ing ly tion able ible ous ful ent ant ive less ic al ar ory ary ert bar lich".split()
 )
 
 
@@ -139,8 +139,9 @@ def _is_strong(text: str) -> bool:
     said = text.strip(".,;:!?)(")
     signs = {char for char in text if not char.isalnum() and char not in ".,:;()[]{}/-_'’\"<>"}
     kinds = [_has_digit(said), bool(signs), said.lower() != said, said.upper() != said]
-    has_digit = _has_digit(said.lstrip("0123456789"))  # the name "1Password" has none
-    return sum(kinds) > 2 and len(said) > 5 and has_digit and _is_spoken_password(said)
+    # Names begin or end with a digit: "1Password", "Prod-DB-2".
+    is_name = not signs and said.replace("-", "")[1:-1].isalpha()
+    return sum(kinds) > 2 and len(said) > 5 and not is_name and _is_spoken_password(said)
 
 
 def _is_plain_words(text: str) -> bool:
