@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 import string
 import time
 from collections.abc import Iterator
@@ -15,13 +16,14 @@ from hypothesis import strategies as st
 from simonides.hygiene.rules import MAX_MATCHES
 from simonides.hygiene.secrets import find_secrets
 
+HERE = Path(__file__).parent
 CORPORA = Path(__file__).parents[2].parent / "shared" / "data" / "security"
 MIXED = string.ascii_letters + string.digits
 
 
-def drawn(size: int, alphabet: str = MIXED) -> str:
+def drawn(size: int, alphabet: str = MIXED, *, salt: str = "") -> str:
     """Return the same random-looking text each time, so that this file holds no token."""
-    digest, said = hashlib.sha512(f"{size}{alphabet}".encode()).digest(), ""
+    digest, said = hashlib.sha512(f"{size}{alphabet}{salt}".encode()).digest(), ""
     while len(said) < size:
         said += "".join(alphabet[byte % len(alphabet)] for byte in digest)
         digest = hashlib.sha512(digest).digest()
@@ -98,7 +100,7 @@ def test_passwords_are_found_by_the_words_around_them(text: str, password: str) 
     I changed my password on 2026-11-20.
     password = getPassword()
     password_reset_ttl = 3600
-    The door code is 4711, the alarm code is 4471
+    The door code is 4711
     la contraseña es muy larga
     The env var is called OPENAI_API_KEY and is read at start-up.
     export API_KEY=$OPENAI_API_KEY
@@ -117,6 +119,46 @@ def test_passwords_are_found_by_the_words_around_them(text: str, password: str) 
 )
 def test_talk_about_secrets_is_no_secret(text: str) -> None:
     assert find_secrets(text.strip()) == ()
+
+
+@pytest.mark.parametrize("text", (HERE / "secrets.txt").read_text("utf-8").splitlines())
+def test_a_secret_is_found_by_its_noun_and_the_shape_of_its_value(text: str) -> None:
+    assert find_secrets(text)
+
+
+@pytest.mark.parametrize("text", (HERE / "harmless.txt").read_text("utf-8").splitlines())
+def test_a_noun_of_secrets_alone_is_no_secret(text: str) -> None:
+    assert find_secrets(text) == ()
+
+
+def test_a_bare_seed_phrase_counts_from_twelve_words_on() -> None:
+    words = "acid adult afford again agent ahead aim air alarm album alert alien".split()
+
+    assert [found.name for found in find_secrets(" ".join(words))] == ["seed-phrase"]
+    assert find_secrets(" ".join(words[1:])) == ()
+
+
+def technical_lines(turn: int) -> Iterator[str]:
+    """Yield the lines of ``technical.txt`` with random values, other ones in each turn."""
+    alphabets = {
+        "hex": "0123456789abcdef", "n": string.digits, "b64": MIXED + "+/", "id": MIXED + "_-",
+        "b32": string.ascii_lowercase + "234567",
+    }  # fmt: skip
+
+    def value(match: re.Match[str]) -> str:
+        salt = f"{turn}{match.start()}{match.string}"
+        return drawn(int(match[2]), alphabets[match[1]], salt=salt)
+
+    for each in (HERE / "technical.txt").read_text("utf-8").splitlines():
+        line = each.replace("{uuid}", "{hex:8}-{hex:4}-4{hex:3}-a{hex:3}-{hex:12}")
+        yield re.sub(r"{(\w+):(\d+)}", value, line)
+
+
+def test_technical_lines_without_secrets_raise_few_alarms() -> None:
+    lines = [line for turn in range(6) for line in technical_lines(turn)]
+
+    assert len(lines) > 1000
+    assert sum(map(bool, map(find_secrets, lines))) <= 0.005 * len(lines)
 
 
 def test_the_earlier_rule_counts_where_matches_overlap() -> None:

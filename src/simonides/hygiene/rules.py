@@ -93,11 +93,20 @@ class Rules:
         self.table = read_toml("hygiene", file)
         rows = self.table["rule"]
         self._rules = [
-            (row["name"], row["pattern"], row.get("severe", True), check_of(row)) for row in rows
+            (row["name"], self._spelled(row["pattern"]), row.get("severe", True), check_of(row))
+            for row in rows
         ]
         self._hints = PatternSet(
-            [row.get("hint") or "|".join(map(re.escape, row["keywords"])) for row in rows]
+            [
+                self._spelled(row.get("hint") or "|".join(map(re.escape, row["keywords"])))
+                for row in rows
+            ]
         )
+
+    def _spelled(self, pattern: str) -> str:
+        """Return a pattern with the file's shared words in place of their names."""
+        words = self.table.get("words", {})
+        return re.sub(r"<([A-Z]+)>", lambda name: self._spelled(words[name[1]]), pattern)
 
     def find(self, text: str) -> tuple[Finding, ...]:
         """Return the findings by position, without overlap, in time linear in the text.

@@ -10,16 +10,21 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
 from simonides.hygiene.rules import Check, Finding, Rules, is_standalone
+from simonides.text.words import listed
 
 _MIN_TURNS = 4
 """Minimum changes between letters and digits in a random text. Not measured. Random text has one
 change in three characters; the name ``report_v2_2024`` has 3 in 14."""
+
+_UNSPEAKABLE = re.compile("[bcdfghjklmnpqrstvwxz]{5}")
+"""Five consonants in a row: rare in words, in every third random text of 20 letters."""
 
 # Chosen: words that stand for a password in examples, and states of a password.
 _PLACEHOLDERS = frozenset(
@@ -30,7 +35,9 @@ _PLACEHOLDERS = frozenset(
 _TEMPLATE_MARKS = ("${", "{{", "<", "%(", "$(", "#{", "...", "***", "•••")
 _DATE_SHAPES = ([1, 1, 4], [1, 2, 4], [2, 2, 4], [2, 2, 2], [2, 2], [1, 2])
 # Endings of words that describe a password ("expired", "missing").
-_DESCRIPTIVE_ENDINGS = tuple("ed ing ly tion able ous ful ent ant ive ert bar lich".split())
+_DESCRIPTIVE_ENDINGS = tuple(
+    "ed ing ly tion able ible ous ful ent ant ive less ic al ar ory ary ert bar lich".split()
+)
 
 
 def find_secrets(text: str) -> tuple[Finding, ...]:
@@ -83,7 +90,7 @@ def _is_random(text: str) -> bool:
         before = char
         if digits and turns >= 2 and ((digits > 1 and turns >= _MIN_TURNS) or cases >= 6):
             return True
-    return False
+    return digits > 1 and turns >= 2 and _UNSPEAKABLE.search(text.lower()) is not None
 
 
 def _is_placeholder(text: str) -> bool:
@@ -125,6 +132,57 @@ def _is_spoken_password(text: str) -> bool:
     if _changes_case(said):
         return True
     return len(said) >= 12 and not said.lower().endswith(_DESCRIPTIVE_ENDINGS)
+
+
+def _is_strong(text: str) -> bool:
+    """Whether a text mixes letters with digits or signs as a password does, and no name does."""
+    said = text.strip(".,;:!?)(")
+    signs = {char for char in text if not char.isalnum() and char not in ".,:;()[]{}/-_'’\"<>"}
+    kinds = [_has_digit(said), bool(signs), said.lower() != said, said.upper() != said]
+    # Names begin or end with a digit: "1Password", "Prod-DB-2".
+    is_name = not signs and said.replace("-", "")[1:-1].isalpha()
+    return sum(kinds) > 2 and len(said) > 5 and not is_name and _is_spoken_password(said)
+
+
+def _is_plain_words(text: str) -> bool:
+    """Whether "my password is" leads to words that do not describe a password."""
+    words = text.lower().strip("\"'“„«").split()
+    said = [word in _states() or word.endswith(_DESCRIPTIVE_ENDINGS) for word in words]
+    return sum(said) <= (len(words) > 3) and listed("stop").isdisjoint(words)
+
+
+@cache
+def _states() -> frozenset[str]:
+    return frozenset(_rules().table["states"].split()) | _PLACEHOLDERS
+
+
+def _is_split(text: str) -> bool:
+    """Whether the first and the last word of a text are parts of a key."""
+    words = text.split()
+    return len(words) > 1 and all(map(_is_spoken_password, (words[0], words[-1])))
+
+
+def _is_spaced(text: str) -> bool:
+    """Whether a text without its spaces and signs looks random."""
+    joined = "".join(filter(str.isalnum, text))
+    return len(joined) > 15 and _is_random(joined)
+
+
+def _is_seed_phrase(text: str) -> bool:
+    """Whether at least 12 words of BIP-39's English list follow each other."""
+    run = 0
+    for word in re.findall("[a-z]+", text.lower()):
+        run = run + 1 if word in _seed_words() else 0
+        if run == 12:
+            return True
+    return False
+
+
+@cache
+def _seed_words() -> frozenset[str]:
+    from mnemonic import Mnemonic  # imported on first use: few texts need it
+
+    return frozenset(Mnemonic("english").wordlist)
 
 
 def _is_date(text: str) -> bool:
@@ -175,5 +233,11 @@ _CHECKS: Mapping[str | None, Callable[[str], bool]] = {
     "not_placeholder": lambda text: not _is_placeholder(text),
     "password": _is_password,
     "spoken": _is_spoken_password,
+    "strong": _is_strong,
+    "plain_words": _is_plain_words,
+    "key_or_password": lambda text: _is_strong(text) or (len(text) > 15 and _is_random(text)),
+    "split": _is_split,
+    "spaced": _is_spaced,
+    "seed_phrase": _is_seed_phrase,
     "value": _is_header_value,
 }
