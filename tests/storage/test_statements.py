@@ -6,13 +6,14 @@ import pytest
 
 from simonides.storage import statements
 
-ACROSS = {"ACROSS_OWNERS", "MEMORY", "TABLES", "INDEXED"}
+ACROSS = {"ACROSS_OWNERS", "MEMORY", "TABLES", "SUMMED", "INDEXED"}
 FUNCTIONS = {
     "heads": [(1,), (3,)],
     "insert": [(table,) for table in statements.TABLES],
     "delete": [(table,) for table in statements.TABLES],
     "page": [(table,) for table in statements.TABLES],
     "replace": [("tasks",)],
+    "summed": [(table,) for table in statements.SUMMED],
     "row": [(table,) for table in statements.TABLES],
     "unexpired": [("safety",), ("feedback",)],
     "expired": [("safety",), ("feedback",)],
@@ -66,7 +67,8 @@ def test_a_statement_names_its_owner(name, sql):
 
 def test_exceptions_read_no_owned_table_but_the_names_of_owners():
     for sql in statements.ACROSS_OWNERS:
-        assert re.search(r"\b(?:FROM|INTO) (\w+)", sql)[1] in ("meta", "owners", "due")
+        table = re.search(r"\b(?:FROM|INTO|UPDATE) (?!SET\b)(\w+)", sql)[1]
+        assert table in ("meta", "owners", "due", "roots")
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ from simonides.models.embedder import QUESTIONS, Embedder, Reranker, TokenCounte
 from simonides.recall.cache import IndexCache
 from simonides.recall.journal import Journal
 from simonides.storage.database import Database
-from simonides.storage.transaction import blake
+from simonides.storage.digests import blake
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -370,7 +370,7 @@ def open(
     time = clock or SystemClock()
     models = _models(model, settings, time)
     policies = Policies(settings.policy, time)
-    db = _database(target, settings, create=create)
+    db, ids = _database(target, settings, create=create), Ids()
     dimensions, name = (1, None) if embedder is None else (embedder.dimensions, embedder.model_id)
     engine = Engine(
         db=db,
@@ -382,8 +382,10 @@ def open(
         tokens=tokens,
         models=models,
         clock=time,
-        ids=Ids(),
-        journal=Journal(db, time, timed=clock is None, receipt_days=settings.receipt_days),
+        ids=ids,
+        journal=Journal(
+            db, time, ids, secret, timed=clock is None, receipt_days=settings.receipt_days
+        ),
         worker=Worker(timed=clock is None),
         usage=Usage(db, time),
         figures=Figures(time),

@@ -86,7 +86,7 @@ def refuse(
         for id, *known, at, _ in tx.connection.rows(statements.REFUSALS, {"owner": tx.owner}):
             if known == [kind, value]:
                 return _refusal(id, kind, value, at)
-        row = {
+        row: dict[str, Any] = {
             "owner": tx.owner, "id": tx.new_id(), "kind": kind, "value": value, "at": tx.now,
             "data": json.dumps(data), "salt": tx.salt(),
         }  # fmt: skip

@@ -161,11 +161,11 @@ def _exchanged(stream: Any, message: dict[str, Any]) -> Any:
 @contextmanager
 def _lent(engine: Engine) -> Iterator[simonides.Store]:
     """Lend an open store to one command: what `Store.close` would write is written at the end."""
-    db, clock = engine.db, engine.clock
+    db, clock, ids, key = engine.db, engine.clock, engine.ids, engine.audit_key
     days = engine.settings.receipt_days
     own = replace(
         engine,
-        journal=Journal(db, clock, timed=True, receipt_days=days),
+        journal=Journal(db, clock, ids, key, timed=True, receipt_days=days),
         worker=Worker(timed=True),
         usage=Usage(db, clock),
         figures=Figures(clock),

@@ -1,8 +1,9 @@
 """The audit trail: reading it, and proving that rows and events belong together.
 
 `verify` replays an owner's chain and compares the last digest of each row with the row. It finds an
-edited, removed, re-ordered, re-scoped or rolled-back row or event. It cannot tell an old state of
-the whole file from the present one: keep the heads of the report elsewhere for that.
+edited, removed, re-ordered, re-scoped or rolled-back row or event; `verify_all` also an owner that
+went back, is missing or was added. An old state of the whole file looks like the present one: keep
+the heads of the report elsewhere, and give them as ``against``.
 """
 
 from __future__ import annotations
@@ -22,8 +23,17 @@ from simonides.core.scope import GLOBAL, VIA, Principal, Right
 from simonides.core.validation import between, enum_member, text
 from simonides.storage import statements
 from simonides.storage.database import Connection
+from simonides.storage.digests import (
+    EMPTY,
+    OwnerState,
+    Root,
+    added,
+    event_code,
+    part_of,
+    row_digest,
+)
 from simonides.storage.rows import paged
-from simonides.storage.transaction import EMPTY, event_code, event_of, row_digest
+from simonides.storage.transaction import event_of, secret_of
 
 BATCH = 1_000
 """Rows that a check reads at once."""
@@ -110,7 +120,9 @@ def verify_all(engine: Engine, who: Principal) -> AuditReport:
     """
     if not who.is_admin or who.home != GLOBAL:
         raise ScopeDenied(GLOBAL.path, Right.ADMIN, "open store.admin(actor=…)")
-    return _report(engine, engine.db.owners())
+    report = _report(engine, engine.db.owners())
+    together = tuple(f"store: {problem}" for problem in dict.fromkeys(_check_roots(engine)))
+    return report.model_copy(update={"problems": report.problems + together})
 
 
 def _report(engine: Engine, owners: Sequence[str]) -> AuditReport:
@@ -139,14 +151,49 @@ def _check(connection: Connection, owner: str, key: bytes) -> tuple[int, bytes, 
         length, head = seq, code
         if subject:
             last[table, subject] = digest
-    state = connection.one(statements.STATE, {"owner": owner})
-    if (state[2:] if state else (0, EMPTY)) != (length, head):
+    row = connection.one(statements.STATE, {"owner": owner})
+    state = None if row is None else OwnerState._make(row)
+    if ((state.events, state.head) if state else (0, EMPTY)) != (length, head):
         problems.append("the chain does not end where the owner's row says")
+    if state is not None and not state.fits(key, owner):
+        problems.append("the owner's row was changed, or the audit key is another")
+    if (state.rows if state else EMPTY) != _sum(connection, owner, key):
+        problems.append(f"a row of {', '.join(statements.SUMMED)} was changed, added or removed")
     for table in statements.TABLES:
         problems += _check_rows(connection, owner, key, table, last)
     missing = [name for name, digest in last.items() if digest != EMPTY]
     problems += [f"row {subject.hex()} of {table} is missing" for table, subject in missing]
     return length, head, problems
+
+
+def _sum(connection: Connection, owner: str, key: bytes) -> bytes:
+    """Return the sum of an owner's rows that have no events."""
+    total = EMPTY
+    for table in statements.SUMMED:
+        for row in connection.rows(statements.summed(table), {"owner": owner}):
+            total = added(total, row_digest(key, table, row))
+    return total
+
+
+def _check_roots(engine: Engine) -> Iterator[str]:
+    """Yield what does not fit of the owners together."""
+    key, db = engine.audit_key, engine.db
+    with db.read(*db.owners(), snapshot=True) as connection:
+        secret = secret_of(connection)
+        roots = {part: Root._make(row) for part, *row in connection.rows(statements.ROOTS, {})}
+        sums = dict.fromkeys(roots, (EMPTY, 0))
+        for owner, *row in connection.rows(statements.STATES, {}):
+            state = OwnerState._make(row)
+            if not state.is_new:
+                part = part_of(owner, db.parts)
+                leaves, owners = sums.get(part, (EMPTY, 0))
+                sums[part] = added(leaves, state.leaf(key, owner)), owners + 1
+    for part, (leaves, owners) in sums.items():
+        root = roots.get(part)
+        if root is None or (root.leaves, root.owners) != (leaves, owners):
+            yield "an owner went back, is missing or was added"
+        elif not root.fits(key, part, secret):
+            yield "the root of the owners or the store's secret was changed, or the audit key"
 
 
 def _check_rows(

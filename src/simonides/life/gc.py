@@ -23,7 +23,7 @@ from simonides.recall.lookup import versions
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.rows import MemoryRow
-from simonides.storage.transaction import GC
+from simonides.storage.transaction import GC, summing
 from simonides.write import pending
 from simonides.write.owner_write import OwnerWrite, in_turns
 from simonides.write.versions import index_row
@@ -231,7 +231,8 @@ def _marked(write: OwnerWrite, row: MemoryRow) -> bool:
 
 
 def _forget_old(engine: Engine, owner: str, old: Mapping[str, int]) -> None:
-    with engine.db.write(owner) as connection:
+    now, salt = engine.clock.now_ms(), engine.ids.salt()
+    with summing(engine.db, engine.audit_key, owner, now, salt) as connection:
         for sql in (statements.FORGET_OLD_ECHOES, statements.FORGET_OLD_KEYS):
             connection.run(sql, {"owner": owner, **old})
         connection.run(statements.FORGET_OLD_READS, {"owner": owner, **old})

@@ -39,8 +39,8 @@ from simonides.life.repeats import SLICE, Act, contradicting, flagging, repeated
 from simonides.life.results import HygieneReport
 from simonides.life.second_look import second_look
 from simonides.storage import statements
+from simonides.storage.digests import blake
 from simonides.storage.rows import MemoryRow, memories, record_of
-from simonides.storage.transaction import blake
 from simonides.write import pending
 from simonides.write.judge import findings_in
 from simonides.write.owner_write import OwnerWrite, in_turns

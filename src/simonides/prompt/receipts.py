@@ -23,8 +23,9 @@ from simonides.govern.rights import may_see, readable
 from simonides.prompt.lines import LINE_CHARS, PARTS, assembled, hash_of, with_line
 from simonides.storage import statements
 from simonides.storage.database import Connection
+from simonides.storage.digests import blake
 from simonides.storage.rows import batched, fetched, id_bytes
-from simonides.storage.transaction import blake, secret_of
+from simonides.storage.transaction import secret_of
 from simonides.text.statement import fingerprint, read
 
 LEAST_APPLIED = 0.5
@@ -91,6 +92,7 @@ def keep_receipt(
         for record in shown
         for clause in {record.content, *clauses_of(record.content)}
     ]  # fmt: skip
+    engine.journal.keep(who.owner, statements.FORGET_ECHO, echoes)
     engine.journal.keep(who.owner, statements.NOTE_ECHO, echoes)
     roots = [{"owner": who.owner, "memory": id_bytes(record.root)} for record in own]
     engine.journal.keep(who.owner, statements.FORGET_LATE_ECHOES, roots)

@@ -7,11 +7,11 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from simonides.core.clock import DAY_MS, Clock
+from simonides.core.clock import DAY_MS, Clock, Ids
 from simonides.core.errors import StoreError
 from simonides.storage import statements
 from simonides.storage.database import Database
-from simonides.storage.transaction import EMPTY
+from simonides.storage.transaction import summing
 
 FLUSH_EVERY_S = 5.0
 """Longest time that a read stays uncounted."""
@@ -27,16 +27,28 @@ class Journal:
     last seconds, and nothing else.
     """
 
-    def __init__(self, db: Database, clock: Clock, *, timed: bool, receipt_days: float) -> None:
+    def __init__(
+        self,
+        db: Database,
+        clock: Clock,
+        ids: Ids,
+        key: bytes,
+        *,
+        timed: bool,
+        receipt_days: float,
+    ) -> None:
         """Begin empty.
 
         Args:
             db: Where counts are written.
             clock: Decides the day of a read.
+            ids: Source of salts.
+            key: Of the audit chain.
             timed: Whether a thread flushes; without one, only `flush` does.
             receipt_days: Days after which receipts are deleted.
         """
         self._db, self._clock, self._timed = db, clock, timed
+        self._ids, self._key = ids, key
         self._receipt_ms = round(receipt_days * DAY_MS)
         self.after_fork()
 
@@ -87,14 +99,14 @@ class Journal:
                 if each == owner
             ]
             try:
-                with self._db.write(owner) as connection:
+                now = self._clock.now_ms()
+                # Under the owner's lock: what is forgotten meanwhile is not kept.
+                with summing(self._db, self._key, owner, now, self._ids.salt()) as connection:
                     if counts:
                         connection.run_many(statements.COUNT_READ, counts)
                     changes = [(sql, rows) for each, sql, rows in kept if each == owner]
-                    if changes:  # under the owner's lock: what is forgotten meanwhile is not kept
-                        begun = {"owner": owner, "empty": EMPTY}
-                        connection.rows(statements.BEGIN_WRITE, begun)
-                        before = max(self._clock.now_ms() - self._receipt_ms, 0) << 80
+                    if changes:
+                        before = max(now - self._receipt_ms, 0) << 80
                         old = {"owner": owner, "before": before.to_bytes(16, "big")}
                         connection.run(statements.FORGET_OLD_RECEIPTS, old)
                     for sql, rows in changes:

@@ -20,7 +20,8 @@ from simonides.core.validation import between, one_of
 from simonides.safety.results import Feedback, FeedbackSource, Level, SafetyRecord
 from simonides.safety.screen import checked_name, screened
 from simonides.storage import statements
-from simonides.storage.transaction import Transaction, blake, changing, packed
+from simonides.storage.digests import blake, packed
+from simonides.storage.transaction import Transaction, changing
 
 SAFETY_MS, FEEDBACK_MS = 90 * DAY_MS, 180 * DAY_MS
 """How long safety records and feedback are kept. Set by judgement: a quarter, and two."""

@@ -38,10 +38,12 @@ class Database(Protocol):
     Attributes:
         backend: ``sqlite`` or ``postgresql``.
         location: Path or address, without credentials.
+        parts: In how many parts all owners are summed; writers of one part wait for each other.
     """
 
     backend: str
     location: str
+    parts: int
 
     def read(self, *owners: str, snapshot: bool = False) -> AbstractContextManager[Connection]:
         """Open a read of some owners: each statement fresh, or all of one moment.

@@ -33,7 +33,7 @@ TYPES = {
 }  # fmt: skip
 
 SCHEMA = "simonides"
-SHARED = ("meta", "leases", "policies", "due")
+SHARED = ("meta", "roots", "due")
 """Tables without rows of one owner; they hold no content."""
 
 _READABLE = "owner = ANY (NULLIF(current_setting('simonides.read', true), '')::text[])"
@@ -124,7 +124,7 @@ class _Connection(Connection):
 class Postgres:
     """A database on a server; a `Database`."""
 
-    backend = "postgresql"
+    backend, parts = "postgresql", 64
 
     def __init__(self, url: str, *, connections: int = 10, wait_s: float = 30.0) -> None:
         """Connect, and check that the role cannot see past row-level security.

@@ -84,7 +84,7 @@ class Sqlite:
     The first write makes the file. Until then reads find nothing.
     """
 
-    backend = "sqlite"
+    backend, parts = "sqlite", 1
 
     def __init__(
         self,

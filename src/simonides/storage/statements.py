@@ -41,6 +41,19 @@ TABLES = {
 }  # fmt: skip
 """Tables whose rows have a digest in the audit chain, with their columns."""
 
+SUMMED = {
+    "sessions": (
+        "owner", "id", "name", "part", "status", "step", "begun", "last", "ended", "turns",
+        "purpose", "summary", "failed", "data", "salt",
+    ),
+    "derived": ("owner", "parent_owner", "parent", "child"),
+    "endings": ("owner", "older", "newer", "start", "stop", "at"),
+    "echoes": ("owner", "session", "fingerprint", "memory", "at"),
+    "receipts": ("owner", "id", "at", "purpose", "data"),
+    "idempotency": ("owner", "key", "hash", "kind", "memory", "at"),
+}  # fmt: skip
+"""Tables whose rows have a sum in the owner's row, with their columns."""
+
 INDEXED = tuple(name for name, column in _COLUMNS.items() if column.indexed)
 """Columns of a memory that the index reads."""
 
@@ -65,7 +78,12 @@ _SQL = _named()
 BEGIN_WRITE = _SQL["BEGIN_WRITE"]
 END_WRITE = _SQL["END_WRITE"]
 
-STATE = "SELECT epoch, clock, events, head FROM owners WHERE owner = :owner"
+STATE = """
+SELECT epoch, clock, events, head, salt, rows_, code FROM owners WHERE owner = :owner"""
+
+LOCK_ROOT, SET_ROOT = _SQL["LOCK_ROOT"], _SQL["SET_ROOT"]
+ROOTS = "SELECT part, leaves, owners, changes, code FROM roots ORDER BY part"
+STATES = "SELECT owner, epoch, clock, events, head, salt, rows_, code FROM owners"
 
 OWNERS = "SELECT owner FROM owners ORDER BY owner"
 META = "SELECT name, value FROM meta WHERE name = :name"
@@ -79,7 +97,10 @@ DUE_AHEAD = "SELECT owner, job FROM due WHERE at > :from AND (job = 'gc' OR job 
 
 DUE_COUNT = "SELECT COUNT(*) FROM due WHERE at <= :now"
 
-ACROSS_OWNERS = (OWNERS, META, MIGRATIONS, SET_META, DUE, DUE_AHEAD, DUE_COUNT)
+ACROSS_OWNERS = (
+    OWNERS, META, MIGRATIONS, SET_META, DUE, DUE_AHEAD, DUE_COUNT, LOCK_ROOT, SET_ROOT, ROOTS,
+    STATES,
+)  # fmt: skip
 """Statements of the database as a whole; none reads content."""
 
 
@@ -126,6 +147,12 @@ def page(table: str) -> str:
         f"SELECT {', '.join(TABLES[table])} FROM {table} "
         "WHERE owner = :owner AND id > :after ORDER BY id LIMIT :limit"
     )
+
+
+@lru_cache
+def summed(table: str) -> str:
+    """Return the statement for all rows of a summed table."""
+    return f"SELECT {', '.join(SUMMED[table])} FROM {table} WHERE owner = :owner"
 
 
 # -- memories --------------------------------------------------------------------------------------
@@ -245,7 +272,7 @@ FORGET_OLD_RECEIPTS = "DELETE FROM receipts WHERE owner = :owner AND id < :befor
 # Deletes a receipt if not all of its memories are there.
 forget_receipt = _of_ids(_SQL["FORGET_RECEIPT"])
 
-NOTE_ECHO = _SQL["NOTE_ECHO"]
+NOTE_ECHO, FORGET_ECHO = _SQL["NOTE_ECHO"], _SQL["FORGET_ECHO"]
 ECHOES = "SELECT fingerprint FROM echoes WHERE owner = :owner AND session = :session"
 FORGET_ECHOES = "DELETE FROM echoes WHERE owner = :owner AND memory = :memory"
 FORGET_LATE_ECHOES = f"""{FORGET_ECHOES}

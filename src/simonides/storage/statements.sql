@@ -3,14 +3,25 @@
 
 -- name: BEGIN_WRITE
 -- Takes the owner's write lock (in PostgreSQL: that of its row) and returns its state.
-INSERT INTO owners (owner, epoch, clock, events, head) VALUES (:owner, 0, 0, 0, :empty)
+INSERT INTO owners (owner, epoch, clock, events, head, salt, rows_, code)
+VALUES (:owner, :epoch, 0, 0, :empty, :salt, :empty, :empty)
 ON CONFLICT (owner) DO UPDATE SET epoch = owners.epoch
-RETURNING epoch, clock, events, head,
+RETURNING epoch, clock, events, head, salt, rows_, code,
   EXISTS (SELECT 1 FROM tombstones t WHERE t.owner = :owner)
 
 -- name: END_WRITE
-UPDATE owners SET epoch = :epoch, clock = :clock, events = :events, head = :head
+UPDATE owners SET epoch = :epoch, clock = :clock, events = :events, head = :head, rows_ = :rows,
+  code = :code
 WHERE owner = :owner
+
+-- name: LOCK_ROOT
+INSERT INTO roots (part, leaves, owners, changes, code) VALUES (:part, :empty, 0, 0, :empty)
+ON CONFLICT (part) DO UPDATE SET changes = roots.changes
+RETURNING leaves, owners, changes, code
+
+-- name: SET_ROOT
+UPDATE roots SET leaves = :leaves, owners = :owners, changes = :changes, code = :code
+WHERE part = :part
 
 -- name: CHANGE
 UPDATE memories SET status = :status, updated_at = :updated_at, said_at = :said_at,
@@ -97,8 +108,11 @@ ORDER BY at DESC, id DESC LIMIT :limit
 
 -- name: NOTE_ECHO
 INSERT INTO echoes (owner, session, fingerprint, memory, at)
-VALUES (:owner, :session, :fingerprint, :memory, :at)
-ON CONFLICT (owner, session, fingerprint) DO UPDATE SET at = excluded.at
+VALUES (:owner, :session, :fingerprint, :memory, :at) ON CONFLICT DO NOTHING
+
+-- name: FORGET_ECHO
+DELETE FROM echoes
+WHERE owner = :owner AND session = :session AND fingerprint = :fingerprint
 
 -- name: DERIVED
 SELECT child FROM derived

@@ -8,12 +8,9 @@ code that fits (keyed BLAKE2b).
 
 from __future__ import annotations
 
-import hashlib
 import json
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from simonides.core.clock import DAY_MS, to_datetime
@@ -22,7 +19,16 @@ from simonides.core.outcome import Event, EventType
 from simonides.core.record import id_text
 from simonides.core.scope import scope_of
 from simonides.storage import statements
-from simonides.storage.database import Connection
+from simonides.storage.database import Connection, Database
+from simonides.storage.digests import (
+    EMPTY,
+    OwnerState,
+    Summed,
+    event_code,
+    part_of,
+    replace_leaf,
+    row_digest,
+)
 from simonides.storage.rows import MemoryRow, by_id, latest_of
 
 if TYPE_CHECKING:
@@ -36,14 +42,6 @@ TIMES = tuple(
 )
 """What may change of a version, beside its vectors and its end."""
 
-EMPTY = bytes(32)
-"""Code before the first event, and digest of a row that is gone."""
-
-
-def blake(key: bytes, content: bytes) -> bytes:
-    """Return a code of 32 bytes. Keyed BLAKE2b is a message code in itself, faster than HMAC."""
-    return hashlib.blake2b(content, digest_size=32, key=key).digest()
-
 
 def secret_of(connection: Connection) -> bytes:
     """Return the store's secret, which keys digests of what was forgotten, and of questions."""
@@ -51,35 +49,56 @@ def secret_of(connection: Connection) -> bytes:
     return bytes.fromhex(row[1])
 
 
-def packed(values: Sequence[Any]) -> bytes:
-    """Return values as their lengths (-1 for none), then their texts: no two rows are alike."""
-    parts = [each if each is None or type(each) is bytes else str(each).encode() for each in values]
-    lengths = [-1 if part is None else len(part) for part in parts]
-    return struct.pack(f">{len(parts)}i", *lengths) + b"".join(part for part in parts if part)
+def begin(connection: Connection, owner: str, now: int, salt: bytes) -> tuple[OwnerState, bool]:
+    """Take an owner's write lock; return its row, and whether anything was forgotten before.
 
-
-@lru_cache
-def _by_name(table: str) -> list[tuple[str, int]]:
-    return sorted((name, position) for position, name in enumerate(statements.TABLES[table]))
-
-
-def row_digest(key: bytes, table: str, values: Sequence[Any]) -> bytes:
-    """Return the digest of a row, whose values are in the order of the table's columns.
-
-    Values enter with the names of their columns and NULLs do not, so a column that a migration adds
-    changes no digest.
+    Args:
+        connection: In a change of the owner.
+        owner: The owner; its first change makes the row.
+        now: A time, in milliseconds: the first epoch, other than that of an owner that was erased.
+        salt: Of a new row.
     """
-    named = [
-        (name, values[position])
-        for name, position in _by_name(table)
-        if values[position] is not None
-    ]
-    return blake(key, table.encode() + b"\0" + packed([each for pair in named for each in pair]))
+    params = {"owner": owner, "epoch": now, "empty": EMPTY, "salt": salt}
+    [(*state, has_tombstones)] = connection.rows(statements.BEGIN_WRITE, params)
+    return OwnerState._make(state), bool(has_tombstones)
 
 
-def event_code(key: bytes, head: bytes, owner: str, event: Sequence[Any]) -> bytes:
-    """Return the code of an event: of its columns from ``seq`` to ``digest``, and of ``head``."""
-    return blake(key, head + packed((owner, *event)))
+def end(
+    parts: int,
+    connection: Summed,
+    key: bytes,
+    owner: str,
+    before: OwnerState,
+    then: OwnerState,
+) -> None:
+    """Write an owner's row at the end of a change, and the sum of all owners.
+
+    Args:
+        parts: In how many parts the owners are summed.
+        connection: Has summed what the change did.
+        key: Of the audit chain.
+        owner: The owner.
+        before: The row as `begin` returned it.
+        then: The row as it is to be, but for its sum and code.
+    """
+    then = then._replace(rows=connection.total, code=EMPTY)
+    if before.fits(key, owner):
+        then = then._replace(code=then.leaf(key, owner))
+    connection.run(statements.END_WRITE, {"owner": owner, **then._asdict()})
+    old = EMPTY if before.is_new else before.leaf(key, owner)
+    secret = secret_of(connection)
+    replace_leaf(connection, key, part_of(owner, parts), secret, old, then.leaf(key, owner))
+
+
+@contextmanager
+def summing(db: Database, key: bytes, owner: str, now: int, salt: bytes) -> Iterator[Summed]:
+    """Open a change of rows of one owner that have no events, in turn with other changes of it."""
+    with db.write(owner) as connection:
+        state, _ = begin(connection, owner, now, salt)
+        summed = Summed(connection, key, state.rows)
+        yield summed
+        if summed.total != state.rows:
+            end(db.parts, summed, key, owner, state, state)
 
 
 @contextmanager
@@ -111,13 +130,14 @@ class Transaction:
 
     def __init__(self, engine: Engine, connection: Connection, owner: str, actor: str) -> None:
         """Take the owner's write lock; in PostgreSQL this waits for other writers of the owner."""
-        self.connection, self.owner, self.actor = connection, owner, actor
-        [state] = connection.rows(statements.BEGIN_WRITE, {"owner": owner, "empty": EMPTY})
-        self.epoch, then, self.revision, self._head, has_tombstones = state
-        self.has_tombstones = bool(has_tombstones)
-        self._epoch_before = self.epoch
-        self.now = max(engine.clock.now_ms(), then)
+        self.owner, self.actor, now = owner, actor, engine.clock.now_ms()
+        self._state, self.has_tombstones = begin(connection, owner, now, engine.ids.salt())
+        self.connection = Summed(connection, engine.audit_key, self._state.rows)
+        self.epoch, self.revision = self._state.epoch, self._state.events
+        self._head = self._state.head
+        self.now = max(now, self._state.clock)
         self._ids, self._key, self._policies = engine.ids, engine.audit_key, engine.policies
+        self._parts = engine.db.parts
         self.length: int = self.revision
         self.inserted: dict[bytes, MemoryRow] = {}
         self._changed: dict[bytes, MemoryRow] = {}
@@ -279,7 +299,7 @@ class Transaction:
     def remove(self, table: str, id: bytes, type: EventType, reason: str = "") -> Event:
         """Delete a row of a table in the chain, at once, and raise the epoch."""
         self.connection.run(statements.delete(table), {"owner": self.owner, "id": id})
-        self.epoch = self._epoch_before + 1
+        self.epoch = self._state.epoch + 1
         return self.note(type, table, id, EMPTY, reason)
 
     def _note_row(
@@ -328,7 +348,7 @@ class Transaction:
 
     def flush(self) -> None:
         """Write what is staged. Ends come first: the database keeps one version of a key."""
-        if not self.events:
+        if not self.events and self.connection.total == self._state.rows:
             return
         if self._changed:
             self.connection.run_many(statements.CHANGE, list(self._changed.values()))
@@ -337,9 +357,12 @@ class Transaction:
         rows = (*self._changed.values(), *self.inserted.values())
         if tokens := [row for row in rows if row.get("tokens")]:
             self.connection.run_many(statements.KEEP_TOKENS, tokens)
-        self.connection.run_many(statements.APPEND, self.events)
-        state = {"epoch": self.epoch, "clock": self.now, "events": self.length, "head": self._head}
-        self.connection.run(statements.END_WRITE, {"owner": self.owner, **state})
+        if self.events:
+            self.connection.run_many(statements.APPEND, self.events)
+        then = self._state._replace(
+            epoch=self.epoch, clock=self.now, events=self.length, head=self._head
+        )
+        end(self._parts, self.connection, self._key, self.owner, self._state, then)
         # The first change of an owner, whatever it is; documents neither age nor are compared.
         if self.revision == 0 and scope_of(self.owner, None).layer is None:
             due = {"owner": self.owner, "at": self.now + DAY_MS, "job": GC}

@@ -99,7 +99,7 @@ def begin(
             return id_text(open_id)
         if state is None:
             raise NotFound(name)  # it has ended meanwhile
-        row = {
+        row: dict[str, Any] = {
             "owner": tx.owner, "id": tx.new_id(), "name": name, "status": OPEN, "begun": tx.now,
             "last": tx.now, "data": state.model_dump_json(), "salt": tx.salt(),
         }  # fmt: skip

@@ -86,7 +86,7 @@ def put(
 ) -> Event:
     """Let something wait, for so many days."""
     expires = None if days is None else tx.now + round(days * DAY_MS)
-    row = {
+    row: dict[str, Any] = {
         "owner": tx.owner, "id": tx.new_id(), "kind": kind, "at": tx.now, "expires": expires,
         "session": session, "data": json.dumps(data, ensure_ascii=False), "salt": tx.salt(),
     }  # fmt: skip

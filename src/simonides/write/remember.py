@@ -19,8 +19,8 @@ from simonides.models.embedder import EmbedderFailed, embed
 from simonides.recall.view import View
 from simonides.storage import statements
 from simonides.storage.database import Connection
+from simonides.storage.digests import blake
 from simonides.storage.rows import by_id, id_bytes, record_of
-from simonides.storage.transaction import blake
 from simonides.write import pending
 from simonides.write.candidate import Candidate, candidate_of, draft_fields
 from simonides.write.gates import rejected, store

@@ -11,8 +11,9 @@ from simonides.core.outcome import EventType
 from simonides.core.record import Trust
 from simonides.storage import statements
 from simonides.storage.database import Row
+from simonides.storage.digests import blake
 from simonides.storage.rows import MemoryRow
-from simonides.storage.transaction import Transaction, blake
+from simonides.storage.transaction import Transaction
 from simonides.text.statement import content_hash, read
 from simonides.write.candidate import Candidate
 from simonides.write.versions import partition_cells

@@ -14,7 +14,19 @@ CREATE TABLE owners (
   epoch  {int}  NOT NULL,  -- raised when rows were deleted
   clock  {int}  NOT NULL,  -- time of the last commit; never goes back
   events {int}  NOT NULL,  -- length of the audit chain: the owner's revision
-  head   {blob} NOT NULL   -- code of its last event
+  head   {blob} NOT NULL,  -- code of its last event
+  salt   {blob} NOT NULL,  -- enters the digests of what was forgotten
+  rows_  {blob} NOT NULL,  -- sum of the rows that have no events
+  code   {blob} NOT NULL   -- of this row
+) {clustered};
+
+-- The sum of the rows of all owners, in parts.
+CREATE TABLE roots (
+  part    {int}  NOT NULL PRIMARY KEY,
+  leaves  {blob} NOT NULL,
+  owners  {int}  NOT NULL,
+  changes {int}  NOT NULL,
+  code    {blob} NOT NULL
 ) {clustered};
 
 -- Rows are versions. After its insertion a row only changes in status, updated_at, said_at,
@@ -350,22 +362,6 @@ CREATE INDEX feedback_at ON feedback (owner, at, id);
 
 CREATE INDEX feedback_expires ON feedback (owner, expires, id);
 
-CREATE TABLE policies (
-  hash {text} NOT NULL PRIMARY KEY,
-  at   {int}  NOT NULL,
-  data {text} NOT NULL
-) {clustered};
-
--- Changes that another owner still has to get.
-CREATE TABLE outbox (
-  owner  {text} NOT NULL,
-  id     {blob} NOT NULL,
-  target {text} NOT NULL,
-  at     {int}  NOT NULL,
-  data   {text} NOT NULL,
-  PRIMARY KEY (owner, id)
-) {clustered};
-
 -- When an owner next needs background work: the one table across owners; no content.
 CREATE TABLE due (
   at    {int}  NOT NULL,
@@ -375,10 +371,4 @@ CREATE TABLE due (
   PRIMARY KEY (owner, job)
 ) {clustered};
 
-CREATE INDEX due_at ON due (at, owner, job);
-
-CREATE TABLE leases (
-  name   {text} NOT NULL PRIMARY KEY,
-  holder {text} NOT NULL,
-  until_ {int}  NOT NULL
-) {clustered}
+CREATE INDEX due_at ON due (at, owner, job)
