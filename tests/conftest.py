@@ -227,6 +227,8 @@ HERE_ONLY = {
         test_sessions.py::test_a_killed_ test_sessions.py::test_the_killed_end
         test_sessions.py::test_a_message_takes_one_read test_sessions.py::test_a_digest_takes_a_read
         test_sessions.py::test_a_program_notes_the_latest test_days.py::test_a_talk_of_the_past
+        test_erasing.py::test_no_row test_erasing.py::test_a_receipt_is
+        test_erasing.py::test_another_process test_erasing.py::test_postgresql
         test_lifetimes.py::test_order_of_eviction test_metrics.py::test_a_change_that_is_rolled
         test_metrics.py::test_only_an_administrator test_prompt.py::test_the_newer_memory_stands
         test_safety.py::test_a_changed_record test_safety.py::test_only_administrators_of

@@ -6,13 +6,16 @@ import pytest
 
 from simonides.storage import statements
 
-ACROSS = {"ACROSS_OWNERS", "MEMORY", "TABLES", "SUMMED", "INDEXED"}
+ACROSS = {"ACROSS_OWNERS", "MEMORY", "TABLES", "SUMMED", "OWNED", "INDEXED"}
 FUNCTIONS = {
     "heads": [(1,), (3,)],
     "insert": [(table,) for table in statements.TABLES],
     "delete": [(table,) for table in statements.TABLES],
     "page": [(table,) for table in statements.TABLES],
     "replace": [("tasks",)],
+    "count": [(table,) for table in statements.OWNED],
+    "delete_all": [(table,) for table in statements.OWNED],
+    "of_user": [("safety",), ("feedback",)],
     "summed": [(table,) for table in statements.SUMMED],
     "row": [(table,) for table in statements.TABLES],
     "unexpired": [("safety",), ("feedback",)],

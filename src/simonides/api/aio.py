@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from simonides.api import store as blocking
 from simonides.api.admin import Admin
 from simonides.api.call import no_attribute
-from simonides.api.groups import Audit, Maintenance, Pending, Privacy, Receipts
+from simonides.api.groups import Audit, Data, Maintenance, Pending, Privacy, Receipts
 from simonides.api.memory import Memory
 from simonides.api.session import Session
 from simonides.api.store import Store
@@ -32,6 +32,7 @@ from simonides.core.results import (
     Buffer,
     Conversation,
     Digest,
+    Erasure,
     Explanation,
     Hit,
     Page,
@@ -59,6 +60,45 @@ if TYPE_CHECKING:
     from simonides.agent.result import AgentRun
     from simonides.api.agent import Agent
     from simonides.knowledge.results import DocumentSource, SourceReport
+
+
+class AsyncData:
+    """What is stored of one owner, as a whole."""
+
+    _blocking: Data
+
+    def __init__(self, blocking: Data, threads: Threads) -> None:
+        self._blocking, self._threads = blocking, threads
+
+    def __repr__(self) -> str:
+        return f"<Async{repr(self._blocking)[1:]}"
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+        __getattr__ = no_attribute
+
+    async def erase(self, *, confirm: str) -> Erasure:
+        """Delete everything of the user, with its bytes: memories, conversations, tasks, trail.
+
+        What the user's organisation was given of it goes, too, and rights, records and tokens of
+        the user. What stays is a digest without a name, so that a backup that is put back is erased
+        again. Backups that were made before still hold it.
+
+        Args:
+            confirm: The user's name, once more.
+
+        Raises:
+            InvalidInput: If ``confirm`` is another name; nothing was deleted.
+            StoreError: If the store could not; ask again.
+        """
+        return await self._threads.write(self._blocking.erase, confirm=confirm)
+
+    async def erasure(self) -> Erasure:
+        """Return the receipt of the last erasure, with its state as of now.
+
+        Raises:
+            NotFound: If nothing of this user was erased.
+        """
+        return await self._threads.read(self._blocking.erasure)
 
 
 class AsyncAudit:
@@ -1180,6 +1220,11 @@ class AsyncMemory:
     def receipts(self) -> AsyncReceipts:
         """What digests showed."""
         return AsyncReceipts(self._blocking.receipts, self._threads)
+
+    @property
+    def data(self) -> AsyncData:
+        """All that is stored of this owner, as a whole."""
+        return AsyncData(self._blocking.data, self._threads)
 
     @property
     def audit(self) -> AsyncAudit:

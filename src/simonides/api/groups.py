@@ -14,18 +14,48 @@ from simonides.core.record import FULL_ID
 from simonides.core.results import (
     AuditReport,
     Digest,
+    Erasure,
     Page,
     Receipt,
     Refusal,
     Verification,
     Waiting,
 )
+from simonides.data import erase as erasing
 from simonides.govern import audit
 from simonides.life import consolidate, gc, hygiene, metrics
 from simonides.life.results import Collection, Consolidation, HygieneReport, Metrics
 from simonides.prompt import receipts
 from simonides.safety import records
 from simonides.safety.results import Feedback, SafetyRecord
+
+
+class Data(Bound):
+    """What is stored of one owner, as a whole."""
+
+    def erase(self, *, confirm: str) -> Erasure:
+        """Delete everything of the user, with its bytes: memories, conversations, tasks, trail.
+
+        What the user's organisation was given of it goes, too, and rights, records and tokens of
+        the user. What stays is a digest without a name, so that a backup that is put back is erased
+        again. Backups that were made before still hold it.
+
+        Args:
+            confirm: The user's name, once more.
+
+        Raises:
+            InvalidInput: If ``confirm`` is another name; nothing was deleted.
+            StoreError: If the store could not; ask again.
+        """
+        return self._call(erasing.erase, confirm=confirm)
+
+    def erasure(self) -> Erasure:
+        """Return the receipt of the last erasure, with its state as of now.
+
+        Raises:
+            NotFound: If nothing of this user was erased.
+        """
+        return self._call(erasing.erasure)
 
 
 class Audit(Bound):

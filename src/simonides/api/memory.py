@@ -24,7 +24,7 @@ from simonides.core.scope import in_session
 from simonides.core.validation import text
 
 if TYPE_CHECKING:
-    from simonides.api.groups import Audit, Maintenance, Pending, Privacy, Receipts
+    from simonides.api.groups import Audit, Data, Maintenance, Pending, Privacy, Receipts
     from simonides.api.session import Session
     from simonides.api.task import Task
     from simonides.api.tools import Tools
@@ -562,6 +562,13 @@ class Memory(Bound):
         from simonides.api.groups import Receipts
 
         return Receipts(self._link, self._who)
+
+    @property
+    def data(self) -> Data:
+        """All that is stored of this owner, as a whole."""
+        from simonides.api.groups import Data
+
+        return Data(self._link, self._who)
 
     @property
     def audit(self) -> Audit:

@@ -217,6 +217,17 @@ def db_init(
     return {"ready": True, "role": role}
 
 
+@by_hand("db", "vacuum")
+def db_vacuum(
+    owner_url: Annotated[str, Argument(metavar="OWNER_URL", help="postgresql:// of the owner.")],
+) -> object:
+    """Write all tables anew, so that the bytes of what was erased are gone."""
+    from simonides.core.clock import SystemClock
+    from simonides.storage.postgres import vacuum
+
+    return {"vacuumed": vacuum(owner_url, SystemClock().now_ms())}
+
+
 @by_hand("", "restore")
 def restore(
     context: typer.Context,

@@ -47,6 +47,7 @@ class EventType(StrEnum):
     REVOKED = "revoked"
     RECORDED = "recorded"
     RESTORED = "restored"
+    ERASED = "erased"
 
 
 class Event(Value):

@@ -14,6 +14,7 @@ from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import EventType
 from simonides.core.scope import GLOBAL
+from simonides.data.erase import above_of, delete_owner, erased_digest, note_erased
 from simonides.storage import statements
 from simonides.storage.database import Connection, Row
 from simonides.storage.rows import paged
@@ -60,12 +61,16 @@ def carry(old: Engine, new: Engine, actor: str) -> Counter[str]:
         actor: Who restores.
 
     Returns:
-        ``forgotten_again``: versions of memories; ``decided_again``: rows of other tables;
-        ``events_lost``: events of the old store after the backup, which are only in the old file.
+        ``erased_again``: owners; ``forgotten_again``: versions of memories; ``decided_again``: rows
+        of other tables; ``events_lost``: events after the backup, which are only in the old file.
     """
-    counts = Counter[str]()
+    counts, erased = Counter[str](), _erased_since(old, new)
+    gone = {owner: delete_owner(new, owner) for owner in erased}
+    counts["erased_again"] = len(erased)
     for owner in sorted({*old.db.owners(), *new.db.owners()}):
         counts += _carry_owner(old, new, owner, actor)
+    for owner, id in erased.items():
+        note_erased(new, above_of(owner), actor, id, gone[owner], marks=0, found=0)
     return counts
 
 
@@ -74,6 +79,21 @@ def note_restored(new: Engine, actor: str, counts: Counter[str]) -> None:
     with changing(new, GLOBAL.owner, actor) as tx:
         tx.note(EventType.RESTORED, "owners", b"", data=dict(counts))
         tx.flush()
+
+
+def _erased_since(old: Engine, new: Engine) -> dict[str, bytes]:
+    """Return the owners of a backup that were erased after it was made, with ids of the digests."""
+    erased = {}
+    for owner in new.db.owners():
+        stones = []
+        for engine in (old, new):
+            with engine.db.read(above := above_of(owner)) as connection:
+                digest = erased_digest(secret_of(connection), owner)
+                params = {"owner": above, "digest": digest}
+                stones.append(connection.one(statements.TOMBSTONES, params))
+        if stones[0] is not None and stones[1] is None:
+            erased[owner] = bytes(stones[0][0])
+    return erased
 
 
 def _carry_owner(old: Engine, new: Engine, owner: str, actor: str) -> Counter[str]:

@@ -129,15 +129,20 @@ def _record(
 
 def _codes(secret: bytes, who: Principal) -> dict[str, str | None]:
     """Return what stands for the user and the conversation of a principal."""
-
-    def code(*names: str) -> str:
-        return blake(secret, packed((EXPIRE, *names))).hex()[:32]
-
-    user, session = who.home.user, who.session
+    session = who.session
     return {
-        "user_code": None if user is None else code("user", who.owner),
-        "session_code": None if session is None else code("session", who.owner, session),
+        "user_code": user_code(secret, who),
+        "session_code": (None if session is None else _code(secret, "session", who.owner, session)),
     }
+
+
+def user_code(secret: bytes, who: Principal) -> str | None:
+    """Return what stands for the user of a principal."""
+    return None if who.home.user is None else _code(secret, "user", who.owner)
+
+
+def _code(secret: bytes, *names: str) -> str:
+    return blake(secret, packed((EXPIRE, *names))).hex()[:32]
 
 
 def _delete_expired(tx: Transaction) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from threading import Lock
@@ -84,6 +84,16 @@ class Database(Protocol):
 
     def checkpoint(self) -> None:
         """Remove deleted content from logs beside the data, where there are any."""
+
+    def residue(self, marks: Collection[bytes]) -> int | None:
+        """Return how many of some deleted bytes are still in the files; None if that is not known.
+
+        Args:
+            marks: Of at least 16 bytes each.
+        """
+
+    def is_clean_since(self, at: int) -> bool:
+        """Whether what was deleted until a moment is in no file any more."""
 
     def make_room(self) -> None:
         """Give up space that is kept for forgetting on a full disk, where there is any."""

@@ -8,10 +8,11 @@ write, and put back while nobody has the store open.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from itertools import count
 from pathlib import Path
@@ -19,7 +20,15 @@ from typing import NamedTuple
 
 import apsw
 
-from simonides.core.errors import ConfigurationError, KeyUnavailable, StoreCorrupt, StoreUnavailable
+from simonides.core.errors import (
+    ConfigurationError,
+    KeyUnavailable,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+)
 from simonides.storage.line import LockFile
 
 BESIDE = ("-wal", "-shm")
@@ -212,6 +221,62 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def count_in(raw: apsw.Connection, marks: Collection[bytes]) -> int:
+    """Return how many of some bytes are in a file, whatever its tables say."""
+    import numpy as np  # imported on first use: few commands need it here
+
+    if not marks:
+        return 0
+    by_head: dict[int, list[bytes]] = {}
+    for mark in marks:
+        by_head.setdefault(int.from_bytes(mark[:8], "little"), []).append(mark)
+    heads, found = np.array(sorted(by_head), np.uint64), set[bytes]()
+    for chunk in _chunks(raw):
+        for shift in range(8):
+            words = np.frombuffer(chunk, "<u8", (len(chunk) - shift) // 8, shift)
+            near = np.minimum(heads.searchsorted(words), len(heads) - 1)
+            for place in np.flatnonzero(heads[near] == words).tolist():
+                at = 8 * place + shift
+                found.update(m for m in by_head[int(words[place])] if chunk.startswith(m, at))
+    return len(found)
+
+
+def _chunks(raw: apsw.Connection) -> Iterator[bytes]:
+    """Yield the pages of a file, some at a time, as they are under its cipher."""
+    pages, size = raw.pragma("page_count"), raw.pragma("page_size")
+    for first in range(0, pages, 256):
+        numbers = range(first, min(first + 256, pages))
+        yield b"".join(raw.read("main", 0, number * size, size)[1] for number in numbers)
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+def error_of(
+    error: Exception, location: str, *, wait_s: float, has_key: bool
+) -> StoreError | KeyUnavailable:
+    """Return our error for one of SQLite's or the system's."""
+    match error:
+        case apsw.ConnectionClosedError():
+            return StoreUnavailable(location, "the store is closed")
+        case apsw.FullError() | OSError(errno=errno.ENOSPC | errno.EDQUOT):
+            return StoreFull(location, "no space is left")
+        case apsw.BusyError() | apsw.LockedError():
+            problem = f"another process held it for {wait_s:g} s"
+            return StoreUnavailable(location, problem)
+        case apsw.ReadOnlyError() | PermissionError() | OSError(errno=errno.EROFS):
+            return StoreReadOnly(location, "the location is not writable")
+        case apsw.NotADBError() if has_key:
+            return KeyUnavailable(f"{location}: the encryption key is wrong")
+        case apsw.NotADBError():
+            problem = "is not a SQLite database, or it is encrypted and needs a key"
+            return StoreCorrupt(location, problem)
+        case apsw.CorruptError():
+            return StoreCorrupt(location, "is damaged; restore a backup")
+        case _:
+            return StoreError(location, f"cannot be read or written: {error}")
 
 
 # -- marks -----------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -96,6 +96,33 @@ def init(url: str, role: str) -> None:
         ):
             connection.execute(sql.SQL("GRANT {} TO {}").format(sql.SQL(rights), grant))
         connection.execute(sql.SQL("REVOKE INSERT, UPDATE, DELETE ON meta FROM {}").format(grant))
+
+
+def vacuum(url: str, now: int) -> list[str]:
+    """Write all tables anew, without the bytes of deleted rows; return their names.
+
+    The server's own log of changes and its backups keep them as long as they are set to.
+
+    Args:
+        url: Address of the database, as the role that owns the tables.
+        now: The time, in milliseconds.
+
+    Raises:
+        StoreError: If the database cannot be reached, or the role may not.
+    """
+    location = _without_password(url)
+    with _translated(location), psycopg.connect(url, autocommit=True) as connection:
+        named = "SELECT tablename FROM pg_tables WHERE schemaname = %s ORDER BY tablename"
+        tables = [name for (name,) in connection.execute(named, (SCHEMA,)).fetchall()]
+        for table in tables:
+            statement = sql.SQL("VACUUM (FULL) {}").format(sql.Identifier(SCHEMA, table))
+            connection.execute(statement)
+        connection.execute(
+            f"INSERT INTO {SCHEMA}.meta (name, value) VALUES ('vacuumed', %s) "  # noqa: S608 - ours
+            "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            (str(now),),
+        )
+    return tables
 
 
 @lru_cache
@@ -233,6 +260,17 @@ class Postgres:
 
     def checkpoint(self) -> None:
         """Do nothing: deleted rows are the server's to vacuum."""
+
+    def residue(self, marks: Collection[bytes]) -> int | None:
+        """Return None: deleted rows stay in the server's files until a vacuum."""
+        del marks
+        return None
+
+    def is_clean_since(self, at: int) -> bool:
+        """Whether the tables were written anew by `vacuum` after a moment."""
+        with self._transaction() as connection:
+            vacuumed = connection.one(statements.META, {"name": "vacuumed"})
+        return vacuumed is not None and int(vacuumed[1]) > at
 
     def make_room(self) -> None:
         """Do nothing: the server's disks are its operator's."""

@@ -7,12 +7,12 @@ of several processes wait for a lock beside the file, because SQLite's own wait 
 
 from __future__ import annotations
 
-import errno
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -23,6 +23,8 @@ from simonides.storage.database import Connection, Params, Row
 from simonides.storage.files import (
     belongs,
     copy,
+    count_in,
+    error_of,
     has_log,
     key_pragma,
     mark_of,
@@ -114,6 +116,9 @@ class Sqlite:
         self.location = ":memory:" if path is None else str(path)
         self._path, self._wait_s, self._synchronous = path, wait_s, synchronous
         self._pragma_key = key_pragma(key)
+        self._error = partial(
+            error_of, location=self.location, wait_s=wait_s, has_key=key is not None
+        )
         self._line, self._readers = WriterQueue(), WriterQueue(readers)
         self._local = threading.local()
         self._group: Group | None = None
@@ -487,6 +492,20 @@ class Sqlite:
             finally:
                 writer.raw.set_busy_timeout(int(self._wait_s * 1000))
 
+    def residue(self, marks: Collection[bytes]) -> int | None:
+        """Return how many of some deleted bytes are in the file; None beside a log."""
+        if self._path is None or self._writer is None:
+            return 0
+        if has_log(self.location):
+            return None
+        with self._turn() as writer, self._translated():
+            return count_in(writer.raw, marks)
+
+    def is_clean_since(self, at: int) -> bool:
+        """Whether no log lies beside the file."""
+        del at
+        return self._path is None or not has_log(self.location)
+
     def make_room(self) -> None:
         """Give up the space that is kept for forgetting on a full disk, until a checkpoint."""
         if self._lock is not None:
@@ -571,24 +590,3 @@ class Sqlite:
             yield
         except (apsw.Error, OSError) as error:
             raise self._error(error) from error
-
-    def _error(self, error: Exception) -> errors.StoreError | errors.KeyUnavailable:
-        match error:
-            case apsw.ConnectionClosedError():
-                return errors.StoreUnavailable(self.location, "the store is closed")
-            case apsw.FullError() | OSError(errno=errno.ENOSPC | errno.EDQUOT):
-                return errors.StoreFull(self.location, "no space is left")
-            case apsw.BusyError() | apsw.LockedError():
-                problem = f"another process held it for {self._wait_s:g} s"
-                return errors.StoreUnavailable(self.location, problem)
-            case apsw.ReadOnlyError() | PermissionError() | OSError(errno=errno.EROFS):
-                return errors.StoreReadOnly(self.location, "the location is not writable")
-            case apsw.NotADBError() if self._pragma_key is not None:
-                return errors.KeyUnavailable(f"{self.location}: the encryption key is wrong")
-            case apsw.NotADBError():
-                problem = "is not a SQLite database, or it is encrypted and needs a key"
-                return errors.StoreCorrupt(self.location, problem)
-            case apsw.CorruptError():
-                return errors.StoreCorrupt(self.location, "is damaged; restore a backup")
-            case _:
-                return errors.StoreError(self.location, f"cannot be read or written: {error}")

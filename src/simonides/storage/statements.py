@@ -54,6 +54,11 @@ SUMMED = {
 }  # fmt: skip
 """Tables whose rows have a sum in the owner's row, with their columns."""
 
+OWNED = (
+    *TABLES, *SUMMED, "tokens", "events", "reads", "counters", "due", "owners",
+)  # fmt: skip
+"""Tables whose rows belong to an owner; its own row is the last."""
+
 INDEXED = tuple(name for name, column in _COLUMNS.items() if column.indexed)
 """Columns of a memory that the index reads."""
 
@@ -147,6 +152,24 @@ def page(table: str) -> str:
         f"SELECT {', '.join(TABLES[table])} FROM {table} "
         "WHERE owner = :owner AND id > :after ORDER BY id LIMIT :limit"
     )
+
+
+@lru_cache
+def count(table: str) -> str:
+    """Return the statement that counts an owner's rows."""
+    return f"SELECT COUNT(*) FROM {table} WHERE owner = :owner"
+
+
+@lru_cache
+def delete_all(table: str) -> str:
+    """Return the statement that deletes all rows of an owner."""
+    return f"DELETE FROM {table} WHERE owner = :owner"
+
+
+@lru_cache
+def of_user(table: str) -> str:
+    """Return the statement for the ids of records of a user's code."""
+    return f"SELECT id FROM {table} WHERE owner = :owner AND user_code = :code"
 
 
 @lru_cache
@@ -321,6 +344,8 @@ FORGET_OLD_ECHOES = "DELETE FROM echoes WHERE owner = :owner AND at < :echoes"
 FORGET_OLD_KEYS = "DELETE FROM idempotency WHERE owner = :owner AND at < :keys"
 FORGET_OLD_READS = _SQL["FORGET_OLD_READS"]
 
+PARENTS = """
+SELECT DISTINCT parent FROM derived WHERE owner = :owner AND parent_owner = :parent_owner"""
 DERIVED = _SQL["DERIVED"]
 DERIVE = _SQL["DERIVE"]
 FORGET_DERIVED = "DELETE FROM derived WHERE owner = :owner AND (parent = :id OR child = :id)"
