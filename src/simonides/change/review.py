@@ -54,9 +54,9 @@ def waiting(engine: Engine, who: Principal) -> list[Waiting]:
         drop_late(engine, who.owner, who.name)
     with engine.db.read(who.owner) as connection:
         for entry in pending.entries(connection, who.owner):
-            sides = _sides(connection, who, entry, now)
+            sides = sides_of(connection, who, entry, now)
             is_shown = entry.kind != "undo" and (sides or not pending.sides(entry))
-            if is_shown and _may_see(who, entry, sides):
+            if is_shown and may_see_all(who, entry, sides):
                 items.append(_shown(entry, sides))
         for part in unread_parts(connection, who):
             id, at, why = id_text(part.id), to_datetime(part.last), (f"model:{part.failed}",)
@@ -81,13 +81,15 @@ def drop_late(engine: Engine, owner: str, actor: str, *, forgotten_only: bool = 
     engine.db.checkpoint()
 
 
-def _sides(connection: Connection, who: Principal, entry: pending.Entry, now: int) -> list[Record]:
+def sides_of(
+    connection: Connection, who: Principal, entry: pending.Entry, now: int
+) -> list[Record]:
     """Return the statements that contradict each other, as they stand, but what has expired."""
     rows = latest_of(connection, who.owner, pending.sides(entry))
     return [record_of(row) for row in rows if not has_expired(row, now)]
 
 
-def _may_see(who: Principal, entry: pending.Entry, sides: Sequence[Record]) -> bool:
+def may_see_all(who: Principal, entry: pending.Entry, sides: Sequence[Record]) -> bool:
     """Whether a principal may see all that an entry shows: task, agents and purpose fit."""
     partitions = [side.partition for side in sides]
     if draft := entry.data.get("draft"):
@@ -127,7 +129,7 @@ def approve(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcom
         return resolve(engine, who, id, "new", reason)
     if entry.kind == pending.AGED:  # its first version, which the entry names, may have expired
         with engine.db.read(who.owner) as connection:
-            [side] = _sides(connection, who, entry, engine.clock.now_ms())
+            [side] = sides_of(connection, who, entry, engine.clock.now_ms())
         return confirm(engine, who, side.id)
     if entry.kind == "privacy" and ("meant" in entry.data or entry.data["said"] == EVERYTHING):
         privacy.forget_meant(engine, who, entry)
@@ -220,9 +222,9 @@ def _entry(engine: Engine, who: Principal, id: str) -> pending.Entry:
     with engine.db.read(who.owner) as connection:
         for entry in pending.entries(connection, who.owner):
             if entry.kind != pending.UNDO and name in (id_text(entry.id), id_text(entry.id)[-8:]):
-                sides = _sides(connection, who, entry, now)
+                sides = sides_of(connection, who, entry, now)
                 is_gone = pending.sides(entry) and not sides
-                if entry.is_over(now) or is_gone or not _may_see(who, entry, sides):
+                if entry.is_over(now) or is_gone or not may_see_all(who, entry, sides):
                     break
                 if _proposed(who, entry.data.get("by", "")):
                     problem = "who proposed it cannot decide it; a person does"
