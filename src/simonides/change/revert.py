@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from simonides.change.correct import ended_by
-from simonides.change.review import may_see_all, sides_of
 from simonides.core.clock import to_ms
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
@@ -136,7 +135,7 @@ def _entries(write: OwnerWrite, who: Principal) -> Iterator[pending.Entry]:
     """Yield what waits, but what is of another purpose or private to another agent."""
     tx = write.tx
     for entry in pending.entries(tx.connection, tx.owner):
-        if may_see_all(who, entry, sides_of(tx.connection, who, entry, tx.now)):
+        if pending.may_see(who, entry, pending.records(tx.connection, tx.owner, entry, tx.now)):
             yield entry
 
 

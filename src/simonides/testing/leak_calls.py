@@ -290,6 +290,8 @@ class Asker:
     def _is_own(self, kind: str) -> bool:
         """Whether nobody else has such a name, or the asker may name it."""
         pairs = self.planted.pairs[kind]
+        if kind == "scope" and self.planted.apart:
+            return True
         if kind in ("agent", "purpose"):
             return not pairs or kind not in self.fixed
         return not pairs or part_of(self.scope, kind) == pairs[0].held

@@ -25,6 +25,8 @@ WORD = re.compile(r"zq[a-z]{8}")
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 ID_OR_PART = re.compile(rf"{ID.pattern}|\b[0-9a-f]{{32}}|\b[0-9a-f]{{8}}\b")
 
+QUESTION_DIGEST = re.compile(r'"question_digest": "\w*"')
+
 SETS = 3
 """How many of each kind are planted for questions that only read. Set by judgement."""
 
@@ -92,8 +94,8 @@ class Planted:
 
 
 def tails_in(text: str) -> set[str]:
-    """Return the last 8 characters of all ids in a text."""
-    return {each[-8:] for each in ID_OR_PART.findall(text)}
+    """Return the last 8 characters of all ids in a text; the digest of a question is none."""
+    return {each[-8:] for each in ID_OR_PART.findall(QUESTION_DIGEST.sub("", text))}
 
 
 def words_in(text: str) -> set[str]:

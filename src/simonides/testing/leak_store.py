@@ -30,6 +30,10 @@ RIGHTS = ("read", "write", "review")
 RECORDED = Question("Audit.record_safety", {"kind": "test"})
 
 
+Shared = tuple[frozenset[str], frozenset[str]]
+"""Words and ids that all of an organisation may see."""
+
+
 class Case(NamedTuple):
     """Who has something, and who asks for it, by their names in the report.
 
@@ -89,12 +93,14 @@ def leak_test_of(
     """
     if store.admin("leak-test").verify_audit().owners:
         raise InvalidInput("store", "is in use; name an empty one, which the test fills")
+    shared: Shared = frozenset(), frozenset()
     draw, sides = numpy.random.default_rng(seed), list[Side]()
     doors = [None, *([Rest] if url else []), *([Mcp] if url and over_mcp else [])]
     with ExitStack() as stack:
         for case in map(CASES.__getitem__, cases):
             planted = Planted(Library(store, **case.has), draw, case.apart)
-            shared = {} if case.apart else {ALIKE["user"]: _plant_shared(store, folder, planted)}
+            if not case.apart:
+                shared = _plant_shared(store, folder, planted)
             for door in doors:
                 for name, who in case.ask.items():
                     if door is not Mcp or who is not ADMIN:
@@ -123,20 +129,18 @@ def _door(store: Store, who: Mapping[str, Any], door: Any, url: str) -> Door:
 
 def _side(
     name: str, door: Door, planted: Planted, who: Mapping[str, Any],
-    shared: Mapping[str, tuple[frozenset[str], frozenset[str]]],
+    shared: Shared,
 ) -> Side:  # fmt: skip
-    words, ids = shared.get(who["user"], (frozenset(), frozenset()))
+    words, ids = shared if who["org"] == ANNA["org"] else (frozenset(), frozenset())
     if planted.apart:  # one user has one code in safety records
-        ids = frozenset(tails_in(door.ask(RECORDED).text)) if door.name != "mcp" else ids
+        ids |= tails_in(planted.door.ask(RECORDED).text)
     org = who["org"] if who is ADMIN else "own"
     fixed = frozenset(who.keys() & {"agent", "purpose"})
     path = Scope(who["org"], who["user"]).path
     return Side(name, door, planted, path, words, ids, org, fixed)
 
 
-def _plant_shared(
-    store: Store, folder: Path, planted: Planted
-) -> tuple[frozenset[str], frozenset[str]]:
+def _plant_shared(store: Store, folder: Path, planted: Planted) -> Shared:
     """Plant what is of the organisation; return words and ids that its other users may see."""
     admin, org = store.admin("leak-test"), ANNA["org"]
     token = admin.new_token(planted.named("token"), user=ANNA["user"], org=org)

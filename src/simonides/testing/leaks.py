@@ -62,8 +62,9 @@ SHORT = 3
 
 SHOWN_CHARS = 600
 
-OF_USER_PATHS = (".events", ".alerts")
-"""Parts of the status that are about all of a user."""
+OF_USER_PATHS = (".events", ".alerts", ".items[].score", ".items[].relevance")
+"""What goes by all of a user, whichever agent or purpose: scores weigh words by how rare they are in
+all of its memories."""
 
 
 @dataclass(frozen=True)
