@@ -63,8 +63,8 @@ SHORT = 3
 SHOWN_CHARS = 600
 
 OF_USER_PATHS = (".events", ".alerts", ".items[].score", ".items[].relevance")
-"""What goes by all of a user, whichever agent or purpose: scores weigh words by how rare they are in
-all of its memories."""
+"""What goes by all of a user, whichever agent or purpose: scores weigh a word by how rare it is in
+all memories of the user."""
 
 
 @dataclass(frozen=True)
