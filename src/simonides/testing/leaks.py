@@ -371,6 +371,11 @@ _QUOTED = re.compile(r"\(a text of \d+ characters\)|'[^']*…'|'<asked>'|\"<aske
 secret is told by its length."""
 
 
+_SIMILAR = re.compile(r"did you mean '(?!<asked>)[^']*'\?")
+_NEAREST = re.compile(r'"nearest": "(?!<asked>)[^"]*"')
+"""A key of the asker's own that resembles the one that was asked for."""
+
+
 def _difference(
     side: Side, trial: Trial, answers: tuple[Answer, Answer], asked: Pair
 ) -> tuple[str, str] | None:
@@ -408,7 +413,9 @@ def _plain(text: str, own: str, asked: Sequence[str]) -> str:
             before = r"(?<!\w)" if len(shape) > SHORT else r"(?<=['\"/:])"
             text = re.sub(rf"{before}{re.escape(shape)}(?!\w)", "<asked>", text)
     text = _FRACTION.sub(r"\1", text)
-    text = _QUOTED.sub("<asked>", WORD.sub("<word>", text))
+    # What the asker itself wrote holds words that it asked for before, and may resemble this one.
+    text = _SIMILAR.sub("list() shows what there is", _NEAREST.sub('"nearest": null', text))
+    text = _QUOTED.sub("<asked>", WORD.sub("<asked>", text))
     return ID_OR_PART.sub("<id>", _MOMENT.sub("<time>", text))
 
 
