@@ -43,6 +43,20 @@ def test_without_a_model_what_came_up_on_several_days_is_named(told, clock):
     assert told.audit.verify()
 
 
+def test_what_was_drawn_together_for_one_purpose_is_shown_and_undone_for_it_alone(store, clock):
+    health, ads = (store.memory(user="ana", purpose=purpose) for purpose in ("health", "ads"))
+    for said in BIKE:
+        health.add(said)
+        clock.advance(days=2)
+    done = health.maintenance.consolidate()
+    assert [each.id for each in health.maintenance.consolidations()] == [done.id]
+    for other in (ads, store.memory(user="ana")):
+        assert other.maintenance.consolidations() == []
+        with pytest.raises(simonides.NotFound):
+            other.maintenance.undo_consolidation(done.id)
+    assert health.maintenance.undo_consolidation(done.id).kind == "undone"
+
+
 def test_one_command_takes_all_of_it_back(told, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("simonides.write.gates.say_the_same", lambda *_: False)

@@ -3,25 +3,30 @@
 import json
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy
 import pytest
 
 import simonides
+from simonides.api.memory import Memory
 from simonides.api.remote import wire
 from simonides.change import revert
 from simonides.cli import main
-from simonides.core.errors import ScopeDenied
-from simonides.core.scope import scope_of
-from simonides.govern import audit
+from simonides.core.errors import NotFound, ScopeDenied
+from simonides.core.record import id_text
+from simonides.core.scope import Principal, scope_of
+from simonides.govern import audit, rights
 from simonides.prompt import core_block, digest, receipts
 from simonides.recall import lookup
-from simonides.server import callers
+from simonides.server import callers, mcp
 from simonides.server.mcp_tools import TOOLS
 from simonides.server.serve import on_loopback
 from simonides.storage import statements
-from simonides.testing.leak_calls import Asker, Planted, plant
+from simonides.tasks import verbs as tasks
+from simonides.testing.leak_calls import Asker
 from simonides.testing.leak_doors import Library
+from simonides.testing.leak_plant import Planted, plant
 from simonides.testing.leak_store import leak_test_against, leak_test_of
 from simonides.testing.leaks import compared, lines
 
@@ -40,8 +45,10 @@ def fresh(tmp_path):
 def found(fresh, tmp_path):
     """Return a function that tests some calls, and returns the kinds of leaks by call."""
 
-    def tested(*verbs, calls=300, **more):
-        report = leak_test_of(fresh, tmp_path / "documents", verbs=verbs, calls=calls, **more)
+    def tested(*verbs, calls=300, cases=("users",), **more):
+        report = leak_test_of(
+            fresh, tmp_path / "documents", verbs=verbs, calls=calls, cases=cases, **more
+        )
         assert report.gaps == []
         return {(each["kind"], each["call"]) for each in report.leaks}
 
@@ -133,6 +140,24 @@ def header_for_anyone(patch):
     )
 
 
+def argument_for_anyone(patch):
+    called = mcp.Face._called
+
+    async def planted(self, request, call, tool):
+        user = (call.arguments or {}).pop("user", None)
+        door_of = self._door_of
+
+        async def door_of_user(asked):
+            door = await door_of(asked)
+            who = door.memory._who
+            who = replace(who, home=replace(who.home, user=user or who.home.user))
+            return replace(door, memory=Memory(door.memory._engine, who))
+
+        return await called(SimpleNamespace(_door_of=door_of_user), request, call, tool)
+
+    patch.setattr(mcp.Face, "_called", planted)
+
+
 def digest_for_all(patch):
     made, cache = digest.digest, {}
 
@@ -186,6 +211,49 @@ PLANTED = {
 }
 
 
+def agent_ignored(patch):
+    reads = rights.is_reader
+    patch.setattr(rights, "is_reader", lambda who, _, purpose: reads(who, None, purpose))
+
+
+def purpose_ignored(patch):
+    reads = rights.is_reader
+    patch.setattr(rights, "is_reader", lambda who, agents, _: reads(who, agents, None))
+
+
+def conversation_of_any_agent(patch):
+    patch.setattr(Principal, "conversation", Principal.conversation_title)
+
+
+def task_of_any_purpose(patch):
+    patch.setattr(tasks, "last_named", last_of_any)
+
+
+def last_of_any(engine, who):
+    with engine.db.read(who.owner) as connection:
+        rows = connection.rows(statements.LAST_TASK, {"owner": who.owner, "name": who.home.task})
+    if not rows:
+        raise NotFound(who.home.task)
+    return id_text(bytes(rows[0][0]))
+
+
+PLANTED_APART = {
+    "a memory of any agent": (agent_ignored, "agents", "canary", "Memory.list"),
+    "a memory for any purpose": (purpose_ignored, "purposes", "canary", "Memory.list"),
+    "a conversation of any agent": (
+        conversation_of_any_agent, "agents", "canary", "Session.messages",
+    ),
+    "a task for any purpose": (task_of_any_purpose, "purposes", "canary", "Task.status"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLANTED_APART)
+def test_a_leak_between_agents_or_purposes_of_a_user_is_found(found, monkeypatch, name):
+    plant, case, kind, call = PLANTED_APART[name]
+    plant(monkeypatch)
+    assert (kind, call) in found(call, cases=(case,))
+
+
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_leak_is_found(found, monkeypatch, name):
     plant, kind, call = PLANTED[name]
@@ -199,6 +267,20 @@ def test_a_header_that_chooses_the_user_is_found(found, fresh, monkeypatch):
         assert ("canary", "Memory.profile") in found("Memory.profile", url=url)
 
 
+def test_a_header_that_chooses_the_user_over_mcp_is_found(found, fresh, monkeypatch):
+    header_for_anyone(monkeypatch)
+    call = "resource memory://profile"
+    with on_loopback(fresh) as url:
+        assert ("canary", call) in found(call, url=url, over_mcp=True)
+
+
+def test_an_argument_of_a_tool_that_chooses_the_user_is_found(found, fresh, monkeypatch):
+    argument_for_anyone(monkeypatch)
+    call = "tool memory_get"
+    with on_loopback(fresh) as url:
+        assert ("canary", call) in found(call, url=url, over_mcp=True)
+
+
 def test_nothing_leaks_at_any_door(fresh, tmp_path):
     with on_loopback(fresh) as url:
         report = leak_test_of(fresh, tmp_path / "documents", url=url, over_mcp=True, calls=500)
@@ -210,9 +292,17 @@ def test_nothing_leaks_at_any_door(fresh, tmp_path):
     assert not any(line.startswith(("LEAK", "GAP")) for line in lines(report))
 
 
+def test_nothing_leaks_on_postgresql(postgres_place, monkeypatch, capsys):
+    options = ["--store", postgres_place.target, "leak-test", "--calls", "200"]
+    assert main(options) == 0
+    assert "GAP" not in capsys.readouterr().out
+    assert main(options) == 2  # it fills only an empty store
+    assert "empty" in capsys.readouterr().err
+
+
 def test_every_verb_is_asked(fresh):
-    planted = Planted(numpy.random.default_rng(0))
-    plant(Library(fresh, user="anna", org="acme"), planted)
+    planted = Planted(Library(fresh, user="anna", org="acme"), numpy.random.default_rng(0))
+    plant(planted)
     for door in ("library", "rest"):
         trials = Asker(planted, "/global/org/acme/user/ben/", door).trials()
         assert {each.call for each in trials} == set(wire.calls())
@@ -225,7 +315,7 @@ def test_one_seed_makes_the_same_questions(tmp_path):
     for name in "ab":
         (tmp_path / name).mkdir()
         with simonides.open(":memory:") as store:
-            report = leak_test_of(store, tmp_path / name, calls=200, seed=7)
+            report = leak_test_of(store, tmp_path / name, calls=200, seed=7, cases=("users",))
         tried.append(report.tried)
     assert tried[0] == tried[1]
 

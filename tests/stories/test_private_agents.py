@@ -3,6 +3,7 @@
 import pytest
 
 import simonides
+from simonides import Draft
 
 
 @pytest.fixture
@@ -132,3 +133,14 @@ def test_no_agent_takes_back_what_another_was_told(ana, coach, cook):
             cook.undo(change)
     assert coach.get("run").content == "The user runs at six"
     assert coach.undo(outcome).kind == "undone"
+
+
+def test_no_agent_learns_which_idempotency_keys_another_used(ana, coach, cook):
+    first = coach.remember(Draft("The user runs at six", idempotency_key="1"))
+    for memory in (cook, ana):
+        other = memory.remember(Draft("The desk is oak", idempotency_key="1"))
+        assert other.record.content == "The desk is oak"
+    assert (
+        coach.remember(Draft("The user runs at six", idempotency_key="1")).record.id
+        == first.record.id
+    )

@@ -233,6 +233,17 @@ def test_what_waits_for_one_purpose_is_not_shown_for_another(store):
     assert billing.pending.approve(held.id).record.purpose == "billing"
 
 
+def test_what_waits_for_one_purpose_is_not_taken_back_for_another(store):
+    billing = store.memory(user="ana", purpose="billing")
+    waits = billing.remember(Draft(NOTE, source="external")).events
+    for event in waits:
+        with pytest.raises(simonides.InvalidInput):
+            store.memory(user="ana", purpose="support").undo(event)
+    assert len(billing.pending.list()) == 1
+    assert billing.undo(waits).kind == "undone"
+    assert billing.pending.list() == []
+
+
 def test_a_person_approves_what_was_held_in_a_task(store, ana):
     task = store.memory(user="ana", org="acme", task="up-1", agent="browser")
     task.remember(Draft(NOTE, source="external"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from simonides.change.correct import ended_by
@@ -114,7 +114,7 @@ def _reverted(
     """
     tx, id = write.tx, id_bytes(event.subject)
     if event.subject_table == "pending" and event.type is EventType.ASKED:
-        waits = any(each.id == id for each in pending.entries(tx.connection, tx.owner))
+        waits = any(each.id == id for each in _entries(write, who))
         done = [tx.remove("pending", id, EventType.REVIEWED, UNDONE)] if waits else []
         return done, None
     row = tx.memory(id) if event.subject_table == "memories" and id else None
@@ -129,6 +129,14 @@ def _reverted(
     if event.type in _STORED:
         raise InvalidInput("outcome", f"{event.subject} was changed since; undo that first")
     return [], None
+
+
+def _entries(write: OwnerWrite, who: Principal) -> Iterator[pending.Entry]:
+    """Yield what waits, but what is of another purpose or private to another agent."""
+    tx = write.tx
+    for entry in pending.entries(tx.connection, tx.owner):
+        if pending.may_see(who, entry, pending.records(tx.connection, tx.owner, entry, tx.now)):
+            yield entry
 
 
 def _ended(write: OwnerWrite, row: MemoryRow) -> tuple[list[Event], MemoryRow | None]:

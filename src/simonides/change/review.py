@@ -5,7 +5,7 @@ A language model may look again at a text that is held because it reads like an 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
@@ -18,22 +18,20 @@ from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound, ScopeDenied
 from simonides.core.outcome import EventType, Outcome, OutcomeKind
-from simonides.core.record import Draft, Partition, Record, id_text
+from simonides.core.record import Draft, Record, id_text
 from simonides.core.results import Waiting
 from simonides.core.scope import Principal, parse_scope
 from simonides.core.validation import text
-from simonides.govern.rights import Reach, may_see
 from simonides.models.language import ModelFailed
 from simonides.recall.view import renew_opt_outs
-from simonides.storage.database import Connection
-from simonides.storage.rows import latest_of, record_of
+from simonides.storage.rows import record_of
 from simonides.text.topics import EVERYTHING
 from simonides.write import pending
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import Commit, Drop, judge_approved
 from simonides.write.owner_write import OwnerWrite, owner_write
 from simonides.write.remember import decided, embedded
-from simonides.write.versions import has_expired, standing
+from simonides.write.versions import standing
 
 KEEP = ("new", "old", "both", "neither")
 
@@ -54,9 +52,9 @@ def waiting(engine: Engine, who: Principal) -> list[Waiting]:
         drop_late(engine, who.owner, who.name)
     with engine.db.read(who.owner) as connection:
         for entry in pending.entries(connection, who.owner):
-            sides = _sides(connection, who, entry, now)
+            sides = pending.records(connection, who.owner, entry, now)
             is_shown = entry.kind != "undo" and (sides or not pending.sides(entry))
-            if is_shown and _may_see(who, entry, sides):
+            if is_shown and pending.may_see(who, entry, sides):
                 items.append(_shown(entry, sides))
         for part in unread_parts(connection, who):
             id, at, why = id_text(part.id), to_datetime(part.last), (f"model:{part.failed}",)
@@ -79,24 +77,6 @@ def drop_late(engine: Engine, owner: str, actor: str, *, forgotten_only: bool = 
     for id in late:
         engine.worker.at_close.pop(id, None)
     engine.db.checkpoint()
-
-
-def _sides(connection: Connection, who: Principal, entry: pending.Entry, now: int) -> list[Record]:
-    """Return the statements that contradict each other, as they stand, but what has expired."""
-    rows = latest_of(connection, who.owner, pending.sides(entry))
-    return [record_of(row) for row in rows if not has_expired(row, now)]
-
-
-def _may_see(who: Principal, entry: pending.Entry, sides: Sequence[Record]) -> bool:
-    """Whether a principal may see all that an entry shows: task, agents and purpose fit."""
-    partitions = [side.partition for side in sides]
-    if draft := entry.data.get("draft"):
-        audience = draft["audience"]
-        agents = None if audience is None else tuple(audience)
-        partitions.append(Partition(parse_scope(draft["scope"]).task, agents, draft["purpose"]))
-    task = who.home.task
-    reach = Reach(who.owner, None if task is None else frozenset({task, None}))
-    return all(may_see(who, reach, each) for each in partitions)
 
 
 def _shown(entry: pending.Entry, sides: list[Record]) -> Waiting:
@@ -127,7 +107,7 @@ def approve(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcom
         return resolve(engine, who, id, "new", reason)
     if entry.kind == pending.AGED:  # its first version, which the entry names, may have expired
         with engine.db.read(who.owner) as connection:
-            [side] = _sides(connection, who, entry, engine.clock.now_ms())
+            [side] = pending.records(connection, who.owner, entry, engine.clock.now_ms())
         return confirm(engine, who, side.id)
     if entry.kind == "privacy" and ("meant" in entry.data or entry.data["said"] == EVERYTHING):
         privacy.forget_meant(engine, who, entry)
@@ -220,9 +200,9 @@ def _entry(engine: Engine, who: Principal, id: str) -> pending.Entry:
     with engine.db.read(who.owner) as connection:
         for entry in pending.entries(connection, who.owner):
             if entry.kind != pending.UNDO and name in (id_text(entry.id), id_text(entry.id)[-8:]):
-                sides = _sides(connection, who, entry, now)
+                sides = pending.records(connection, who.owner, entry, now)
                 is_gone = pending.sides(entry) and not sides
-                if entry.is_over(now) or is_gone or not _may_see(who, entry, sides):
+                if entry.is_over(now) or is_gone or not pending.may_see(who, entry, sides):
                     break
                 if _proposed(who, entry.data.get("by", "")):
                     problem = "who proposed it cannot decide it; a person does"

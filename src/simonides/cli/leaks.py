@@ -34,12 +34,15 @@ def leak_test(
     seed: Annotated[int, Option(help="The same seed makes the same questions.")] = 0,
     report: Annotated[Path | None, Option(help="Write the report as JSON there, too.")] = None,
 ) -> None:
-    """Try to read, as another user, what a user has, and report what leaks."""
+    """Try to read, as another user, what a user has, and report what leaks.
+
+    It fills a fresh store, or the empty one that --store names.
+    """
     from simonides.testing.leaks import lines
 
     gc.enable()  # it runs for long
     if against is None:
-        found = _tested_here(calls, seed)
+        found = _tested_here(context.find_root().params["store"], calls, seed)
     else:
         from simonides.testing.leak_store import leak_test_against
 
@@ -54,14 +57,24 @@ def leak_test(
     raise typer.Exit(0 if found else 1)
 
 
-def _tested_here(calls: int, seed: int) -> Any:
-    """Test a fresh store, in this process and, where the extras are installed, on a server."""
+def _tested_here(target: str | None, calls: int, seed: int) -> Any:
+    """Test an empty store, in this process and, where the extras are installed, on a server.
+
+    Args:
+        target: Its path or URL; None makes one in a temporary folder.
+        calls: How many calls to make.
+        seed: Of the random order.
+    """
+    from simonides.core.settings import server_named
     from simonides.testing.leak_store import leak_test_of
 
+    settings = simonides.Settings(require_org=False)
+    if target is not None and server_named(target, settings) is not None:
+        raise simonides.InvalidInput("store", "is a server; name it with --against")
     with ExitStack() as opened:
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
         store = opened.enter_context(
-            simonides.open(folder / "store.db", settings=simonides.Settings(require_org=False))
+            simonides.open(target or folder / "store.db", settings=settings)
         )
         url = None
         if find_spec("fastapi") is not None and find_spec("httpx2") is not None:

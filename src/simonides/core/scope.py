@@ -285,6 +285,10 @@ class Principal:
         purpose = self.purpose or ""
         return f"{purpose} {self.agent}" if self.is_private else purpose
 
+    def key_apart(self, key: str) -> str:
+        """Return an idempotency key that no other purpose or private agent uses."""
+        return f"{self.apart}{_APART}{key}" if self.apart else key
+
 
 def principal_of(
     *,

@@ -113,14 +113,15 @@ def consolidate(engine: Engine, who: Principal, *, dry_run: bool = False) -> Con
         named = {"outcomes": tuple(outcomes)}
         if not any(event.type in (EventType.CREATED, EventType.MERGED) for event in made):
             return found.model_copy(update=named)  # each was forgotten or refused before
-        id, data = tx.new_id(), {"events": [event.seq for event in made], "by_model": by_model}
+        numbers = [event.seq for event in made]
+        id, data = tx.new_id(), {"events": numbers, "by_model": by_model, "apart": who.apart}
         tx.note(EventType.CONSOLIDATED, "memories", id, reason=APPLIED, data=data)
     return found.model_copy(update={**named, "id": id_text(id)})
 
 
 def consolidations(engine: Engine, who: Principal, *, limit: int = 100) -> list[Consolidation]:
     """Return what was drawn together, latest first, with what is still there of it."""
-    events = list_events(engine, who, type=EventType.CONSOLIDATED.value, limit=limit)
+    events = _noted(engine, who, limit)
     undone = {event.subject for event in events if event.reason == UNDONE}
     with engine.db.read(who.owner) as connection:
         return [
@@ -128,6 +129,12 @@ def consolidations(engine: Engine, who: Principal, *, limit: int = 100) -> list[
             for event in events
             if event.reason == APPLIED
         ]
+
+
+def _noted(engine: Engine, who: Principal, limit: int) -> list[Event]:
+    """Return the events of consolidations, but for those of another purpose or private agent."""
+    events = list_events(engine, who, type=EventType.CONSOLIDATED.value, limit=limit)
+    return [each for each in events if each.data.get("apart", "") in ("", who.apart)]
 
 
 def _listed(connection: Connection, owner: str, event: Event, *, is_undone: bool) -> Consolidation:
@@ -152,7 +159,7 @@ def undo_consolidation(engine: Engine, who: Principal, id: str) -> Outcome:
         InvalidInput: If it was taken back, or something came after it.
     """
     name = text("id", id)
-    for event in list_events(engine, who, type=EventType.CONSOLIDATED.value, limit=1_000):
+    for event in _noted(engine, who, limit=1_000):
         if name in (event.subject, event.subject[-8:]) and event.reason == APPLIED:
             with engine.db.read(who.owner) as connection:
                 made = list(_made(connection, who.owner, event))

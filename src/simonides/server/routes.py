@@ -17,18 +17,15 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, TypeAdapter, create_model
 
-from simonides.api.memory import Memory
 from simonides.api.remote import wire
 from simonides.api.remote.wire import Call
 from simonides.api.store import Store
-from simonides.api.task import Task
-from simonides.core.errors import InvalidInput, NotFound, StoreUnavailable
+from simonides.core.errors import InvalidInput, StoreUnavailable
 from simonides.core.outcome import Outcome, Outcomes
 from simonides.core.record import Draft, Record, Value
 from simonides.core.results import Hit, Page, Recall
 from simonides.govern.tokens import Access, Caller
 from simonides.server import callers
-from simonides.tasks import verbs as tasks
 
 IDEMPOTENT = ("Memory.remember", "Memory.add")
 """Calls that take the header ``Idempotency-Key``."""
@@ -242,8 +239,6 @@ def answered(
 ) -> Response:
     """Carry out a call, and return its answer."""
     result = carried_out(store, caller, given, call, values)
-    if result is None and wire.may_be_none(call.verb):
-        raise NotFound(str(values.get("which", "")))
     headers = {"ETag": f'"{result.id}"'} if isinstance(result, Record) else {}
     body = json.dumps(wire.encoded(call.verb, result), ensure_ascii=False)
     return Response(body, 200, headers, "application/json")
@@ -276,12 +271,9 @@ def carried_out(
     if owner == "Admin":
         return getattr(callers.admin_of(store, caller, given), method)(**values)
     memory = callers.memory_of(store, caller, given)
-    if verb is wire.BEGIN:
-        return memory.task(**values)._who.home.task
     if (key := values.pop("idempotency_key", None)) is not None:
         values = _keyed(values, key)
-    target = _target(memory, owner, values, given.get("session"))
-    result = getattr(target, method)(**values)
+    result = wire.carried_out(call, memory, values, given.get("session"))
     if verb.function == "memory:Memory.status":
         result |= {"location": "a server"}  # where the store lies is the server's own
     return result
@@ -300,26 +292,6 @@ def _of_organisation(caller: Caller, call: Call, values: Mapping[str, Any]) -> d
     if is_local or values.get("allow_private"):
         callers.check_whole(caller)
     return {"org": caller.org} if "org" in call.takes.model_fields else {}
-
-
-def _target(memory: Memory, owner: str, values: dict[str, Any], session: str | None) -> Any:
-    """Return the object that has a method."""
-    match owner:
-        case "Memory":
-            return memory
-        case "Session":
-            return memory.session(session)
-        case "Task":
-            return _task(memory, values.pop("task"))
-        case "Tools":
-            return memory.tools()
-        case _:
-            return getattr(memory, owner.lower())
-
-
-def _task(memory: Memory, name: str) -> Task:
-    who = tasks.principal_of_task(memory._who, name)
-    return Task(memory._link, who, tasks.last_named(memory._engine, who))
 
 
 def _keyed(values: dict[str, Any], key: str) -> dict[str, Any]:

@@ -14,13 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import quote
 
 from simonides.api.admin import Admin
-from simonides.api.memory import Memory
 from simonides.api.remote import wire
 from simonides.api.store import Store
-from simonides.api.task import Task
 from simonides.core.errors import MissingExtra, NotFound, SimonidesError
 from simonides.core.scope import Principal, Scope
-from simonides.tasks import verbs as tasks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -47,7 +44,7 @@ class Question:
         values: Its arguments, JSON-ready.
         names: Whom it names beside the credential: ``session``, ``task``, ``user`` and so on.
         headers: Further HTTP headers.
-        more: Arguments added to the query and the body, whatever the call takes.
+        more: Arguments added to query, body or those of a tool, whatever the call takes.
     """
 
     call: str
@@ -61,6 +58,12 @@ class Question:
         """All that the asker says."""
         parts = {"call": self.call, "values": self.values, "names": self.names}
         return {**parts, "headers": self.headers, "more": self.more}
+
+    @property
+    def http_headers(self) -> dict[str, str]:
+        """The HTTP headers that name the same."""
+        named = {f"Simonides-{name}": quote(each, safe="") for name, each in self.names.items()}
+        return {**named, **self.headers}
 
 
 class Answer(NamedTuple):
@@ -91,6 +94,9 @@ class Door(Protocol):
         ...
 
 
+_NONE: Mapping[str, str] = {}
+
+
 class Unreachable(Exception):
     """The principal has no way to this call at this door."""
 
@@ -109,7 +115,7 @@ class Library:
 
     name = "library"
 
-    def __init__(self, store: Store, *, admin_of: str | None = None, **who: str) -> None:
+    def __init__(self, store: Store, *, admin_of: str | None = None, **who: Any) -> None:
         self._store, self._who, self._admin_of = store, who, admin_of
 
     def close(self) -> None:
@@ -144,29 +150,7 @@ class Library:
         if owner == "Admin":
             admin = Principal(Scope(self._admin_of), actor="leak-test", is_admin=True)
             return getattr(Admin(self._store._link, admin), method)(**values)
-        memory = self._store.memory(**names)
-        if call.verb is wire.BEGIN:
-            return memory.task(**values)._who.home.task
-        result = getattr(_target(memory, owner, values), method)(**values)
-        if result is None and wire.may_be_none(call.verb):
-            raise NotFound(str(question.values.get("which", "")))
-        return result
-
-
-def _target(memory: Memory, owner: str, values: dict[str, Any]) -> Any:
-    """Return the object that has a method."""
-    match owner:
-        case "Memory":
-            return memory
-        case "Session":
-            return memory.session()
-        case "Task":
-            who = tasks.principal_of_task(memory._who, values.pop("task"))
-            return Task(memory._link, who, tasks.last_named(memory._engine, who))
-        case "Tools":
-            return memory.tools()
-        case _:
-            return getattr(memory, owner.lower())
+        return wire.carried_out(call, self._store.memory(**names), values, None)
 
 
 # -- over HTTP -------------------------------------------------------------------------------------
@@ -178,17 +162,18 @@ class Rest:
     Args:
         url: The server's address.
         token: The credential.
+        headers: Of each request.
     """
 
     name = "rest"
 
-    def __init__(self, url: str, token: str) -> None:
+    def __init__(self, url: str, token: str, headers: Mapping[str, str] = _NONE) -> None:
         try:
             import httpx2
         except ImportError as error:
             raise MissingExtra("server", "a leak test of a server") from error
-        headers = {"Authorization": f"Bearer {token}"}
-        self._client = httpx2.Client(base_url=url.rstrip("/"), headers=headers, timeout=60.0)
+        sent = {"Authorization": f"Bearer {token}", **headers}
+        self._client = httpx2.Client(base_url=url.rstrip("/"), headers=sent, timeout=60.0)
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -201,7 +186,6 @@ class Rest:
             request = wire.request_of(call, question.values)
         except NotFound as error:
             raise Unreachable("a path cannot name it") from error
-        names = {f"Simonides-{name}": quote(each, safe="") for name, each in question.names.items()}
         body = None if request.body is None else json.dumps(request.body | dict(question.more))
         kind = {} if body is None else {"Content-Type": "application/json"}
         query = request.query | dict(question.more)
@@ -212,7 +196,7 @@ class Rest:
                 f"/v1{request.path}",
                 params=query,
                 content=body,
-                headers={**kind, **names, **question.headers},
+                headers=kind | question.http_headers,
             )
             seconds = time.perf_counter() - begun
             if answer.status_code != 429:
@@ -235,11 +219,12 @@ class Mcp:
     Args:
         url: The server's address.
         token: The credential.
+        headers: Of each request.
     """
 
     name = "mcp"
 
-    def __init__(self, url: str, token: str) -> None:
+    def __init__(self, url: str, token: str, headers: Mapping[str, str] = _NONE) -> None:
         try:
             import httpx2
             from anyio.from_thread import start_blocking_portal
@@ -250,15 +235,12 @@ class Mcp:
 
         @asynccontextmanager
         async def connected() -> AsyncIterator[Client]:
-            headers = {"Authorization": f"Bearer {token}"}
-            async with (
-                httpx2.AsyncClient(headers=headers, timeout=60) as http,
-                Client(
-                    streamable_http_client(f"{url.rstrip('/')}/mcp", http_client=http)
-                ) as client,
-            ):
+            transport = streamable_http_client(f"{url.rstrip('/')}/mcp", http_client=self._http)
+            async with self._http, Client(transport) as client:
                 yield client
 
+        sent = {"Authorization": f"Bearer {token}", **headers}
+        self._http = httpx2.AsyncClient(headers=sent, timeout=60)
         self._failed: type[Exception] = MCPError
         self._stack = ExitStack()
         self._portal = self._stack.enter_context(start_blocking_portal())
@@ -283,13 +265,18 @@ class Mcp:
 
     def _work(self, question: Question) -> Callable[[], Any]:
         kind, name = question.call.split(" ")
-        given = dict(question.values)
+        given = {**question.values, **question.more}
 
         async def work() -> Any:
-            if kind == "tool":
-                return await self._client.call_tool(name, given)
-            if kind == "prompt":
-                return await self._client.get_prompt(name, given)
-            return await self._client.read_resource(name + quote(given.get("id", ""), safe=""))
+            before = self._http.headers.copy()
+            self._http.headers.update(question.http_headers)
+            try:
+                if kind == "tool":
+                    return await self._client.call_tool(name, given)
+                if kind == "prompt":
+                    return await self._client.get_prompt(name, given)
+                return await self._client.read_resource(name + quote(given.get("id", ""), safe=""))
+            finally:
+                self._http.headers = before
 
         return work

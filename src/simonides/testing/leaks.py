@@ -20,20 +20,19 @@ from urllib.parse import quote
 import numpy
 
 from simonides._version import __version__
-from simonides.api.remote import wire
 from simonides.core.clock import SystemClock, to_datetime
-from simonides.testing.leak_calls import (
+from simonides.testing.leak_calls import OF_USER, Asker, Trial
+from simonides.testing.leak_doors import Answer, Door, Question, Unreachable
+from simonides.testing.leak_plant import (
     ID_OR_PART,
     WORD,
-    Asker,
     Pair,
     Planted,
-    Trial,
+    lists,
     plant,
     tails_in,
     words_in,
 )
-from simonides.testing.leak_doors import Answer, Door, Question, Unreachable
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -63,16 +62,9 @@ SHORT = 3
 
 SHOWN_CHARS = 600
 
-COUNTED: Mapping[str, dict[str, Any]] = {
-    "Memory.status": {}, "Maintenance.metrics": {}, "Memory.list": {"limit": 1000},
-    "Memory.sessions": {}, "Audit.list": {"limit": 1000}, "Audit.verify": {}, "Pending.list": {},
-    "Privacy.list": {}, "Receipts.list": {"limit": 1000}, "Maintenance.consolidations": {},
-    "Maintenance.gc": {"dry_run": True}, "Maintenance.hygiene": {"dry_run": True},
-    "Memory.profile": {}, "Memory.digest": {"about": "tea", "receipt": False},
-    "Memory.recall": {"query": "tea"}, "Admin.tokens": {}, "Admin.grants": {"org": "own"},
-    "Admin.safety": {"org": "own"}, "Admin.feedback": {"org": "own"},
-}  # fmt: skip
-"""What is counted before and after another principal writes."""
+OF_USER_PATHS = (".events", ".alerts", ".items[].score", ".items[].relevance")
+"""What goes by all of a user, whichever agent or purpose: scores weigh a word by how rare it is in
+all memories of the user."""
 
 
 @dataclass(frozen=True)
@@ -82,18 +74,22 @@ class Side:
     Attributes:
         who: What it is called in the report.
         door: Its door.
+        planted: What it asks for.
         scope: Path of its scope.
         may_see: Words that it may see though another one planted them, as of its organisation.
         may_name: The last characters of ids that it may see.
         org: Its organisation, where it administers one.
+        fixed: What its credential fixes beside the user: ``agent``, ``purpose``.
     """
 
     who: str
     door: Door
+    planted: Planted
     scope: str
     may_see: frozenset[str] = frozenset()
     may_name: frozenset[str] = frozenset()
     org: str = "own"
+    fixed: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -130,35 +126,23 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
-        return {
-            **self.about,
-            "passed": bool(self),
-            "planted": self.planted,
-            "calls": {door: dict(sorted(each.items())) for door, each in self.calls.items()},
-            "unreachable": {door: sorted(each) for door, each in self.unreachable.items()},
-            "tried": dict(sorted(self.tried.items())),
-            "counts": self.counts,
-            "times": self.times,
-            "leaks": self.leaks,
-        }
+        fields = {name: value for name, value in vars(self).items() if name != "about"}
+        unreachable = {door: sorted(each) for door, each in self.unreachable.items()}
+        return {**self.about, "passed": bool(self), **fields, "unreachable": unreachable}
 
 
 def leak_test(
-    owner: Door,
     sides: Sequence[Side],
-    planted: Planted,
     *,
     calls: int = CALLS,
     seed: int = 0,
     verbs: Sequence[str] = (),
     about: Mapping[str, Any] | None = None,
 ) -> Report:
-    """Ask as some principals for what another one has, in random order.
+    """Ask as some principals for what others have, in random order.
 
     Args:
-        owner: The door of the one who has something; it gets some of everything.
-        sides: The ones who ask.
-        planted: What is planted already, such as documents of the organisation.
+        sides: The ones who ask. What they ask for is planted first.
         calls: How many calls to make at least.
         seed: Of the random order: the same seed makes the same questions.
         verbs: Only these calls, such as ``Memory.get``; none means all.
@@ -170,9 +154,10 @@ def leak_test(
         "date": to_datetime(now).isoformat(), "seed": seed, **(about or {}),
         "principals": sorted({f"{each.who} ({each.door.name})" for each in sides}),
     })  # fmt: skip
-    plant(owner, planted)
-    report.planted = planted.seen
-    test = _Test(owner, sides, planted, numpy.random.default_rng(seed), verbs, report)
+    test = _Test(sides, numpy.random.default_rng(seed), tuple(verbs), report)
+    for planted in test.planted:
+        plant(planted)
+        report.planted |= {f"{planted.apart} {n}".strip(): v for n, v in planted.seen.items()}
     test.compare_counts(max(2, min(ROUNDS, calls // 100)))
     test.ask_all(calls)
     test.judge_times(min(LEAST_PAIRS, max(12, calls // 300)))
@@ -183,11 +168,10 @@ class _Test:
     """The run of a test."""
 
     def __init__(
-        self, owner: Door, sides: Sequence[Side], planted: Planted, draw: Generator,
-        verbs: Sequence[str], report: Report,
-    ) -> None:  # fmt: skip
-        self._owner, self._sides, self._planted = owner, sides, planted
-        self._draw, self._verbs, self._report = draw, verbs, report
+        self, sides: Sequence[Side], draw: Generator, verbs: tuple[str, ...], report: Report
+    ) -> None:
+        self._sides, self._draw, self._verbs, self._report = sides, draw, verbs, report
+        self.planted = list({id(each.planted): each.planted for each in sides}.values())
         self._said: dict[str, set[str]] = defaultdict(set)
         self._times: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
         self._trials: dict[tuple[str, str], list[tuple[Side, Trial]]] = defaultdict(list)
@@ -199,12 +183,14 @@ class _Test:
     def _ask(self, side: Side, question: Question, tried: str) -> Answer:
         """Ask, look for what was planted, and return code, text and time."""
         sent = json.dumps(question.sent, ensure_ascii=False, default=str)
-        self._said[side.who] |= words_in(sent)
+        planted = side.planted
+        asker = planted.apart or side.who  # principals of one user read what each other wrote
+        self._said[asker] |= words_in(sent)
         answer = side.door.ask(question)
         self.asked += 1
         self._report.calls[side.door.name][question.call] += 1
-        words = words_in(answer.text) & self._planted.words - self._said[side.who] - side.may_see
-        ids = tails_in(answer.text) & self._planted.tails - tails_in(sent) - side.may_name
+        words = words_in(answer.text) & planted.words - self._said[asker] - side.may_see
+        ids = tails_in(answer.text) & planted.tails - tails_in(sent) - side.may_name
         for kind, found in (("canary", words), ("id", ids)):
             if found:
                 shown = _around(answer.text, min(found))
@@ -214,14 +200,13 @@ class _Test:
         return answer
 
     def _leak(self, kind: str, side: Side, question: Question, tried: str, **more: Any) -> None:
-        """Note a leak; the first of each kind, door, call and way."""
-        name = (kind, side.door.name, question.call, tried.split(" ")[0])
+        """Note a leak; the first of each kind, principal, door, call and way."""
+        name = (kind, side.who, side.door.name, question.call, tried.split(" ")[0])
         if name not in self._found:
             self._found.add(name)
-            self._report.leaks.append(
-                {"kind": kind, "door": side.door.name, "principal": side.who,
-                 "call": question.call, "tried": tried, "question": question.sent, **more}
-            )  # fmt: skip
+            about = {"kind": kind, "door": side.door.name, "principal": side.who}
+            asked = {"call": question.call, "tried": tried, "question": question.sent}
+            self._report.leaks.append({**about, **asked, **more})
 
     # -- questions ---------------------------------------------------------------------------------
 
@@ -240,90 +225,95 @@ class _Test:
 
     def _every(self) -> Iterator[tuple[Side, Trial]]:
         for side in self._sides:
-            asker = Asker(self._planted, side.scope, side.door.name)
+            asker = Asker(side.planted, side.scope, side.door.name, side.fixed)
             times = MCP_TIMES if side.door.name == "mcp" else 1
             yield from ((side, trial) for trial in times * asker.trials(self._verbs))
 
-    def _pair(self, side: Side, trial: Trial) -> tuple[Answer, Answer, Question, Question]:
+    def _pair(self, side: Side, trial: Trial) -> tuple[tuple[Answer, Answer], Pair]:
         """Ask for what another one has, and for what nobody has, in random order."""
-        held, void = trial.make()
-        tried = f"{trial.argument}: {trial.tried}"
-        if self._draw.random() < 0.5:
-            first = self._ask(side, held, tried)
-            second = self._ask(side, void, tried)
-        else:
-            second = self._ask(side, void, tried)
-            first = self._ask(side, held, tried)
-        return first, second, held, void
+        asked, answers = Pair(*trial.questions(side.planted)), list[Answer]()
+        order = (0, 1) if self._draw.random() < 0.5 else (1, 0)
+        for n in order:
+            answers.append(self._ask(side, asked[n], trial.way))
+        return (answers[order[0]], answers[order[1]]), asked
 
     def _compare(self, side: Side, trial: Trial) -> None:
-        had, none, held, void = self._pair(side, trial)
-        tried = f"{trial.argument}: {trial.tried}"
-        self._report.tried[tried] += 1
-        group = (side.door.name, tried)
-        self._times[group].append((had.seconds, none.seconds))
-        self._trials[group].append((side, trial))
-        differs = _difference(side, trial, (had, none), Pair(held, void))
+        group = (side.door.name, f"{side.planted.apart} {trial.way}".strip())
+        answers, asked = self._pair(side, trial)
+        self._report.tried[group[1]] += 1
+        self._note_times(group, side, trial, answers)
+        differs = _difference(side, trial, answers, asked)
         for _ in range(2):  # the state of the asker may have changed between both
             if differs is None:
                 return
-            had, none, held, void = self._pair(side, trial)
-            differs = _difference(side, trial, (had, none), Pair(held, void))
+            answers, asked = self._pair(side, trial)
+            differs = _difference(side, trial, answers, asked)
         if differs is not None:
-            more = {"codes": [had.code, none.code], "void_question": void.sent}
-            self._leak("difference", side, held, tried, held=differs[0], void=differs[1], **more)
+            more = {"codes": [each.code for each in answers], "void_question": asked.void.sent}
+            told = {"held": differs[0], "void": differs[1]}
+            self._leak("difference", side, asked.held, group[1], **told, **more)
 
     # -- counts ------------------------------------------------------------------------------------
 
     def compare_counts(self, rounds: int) -> None:
         """Compare what each principal counts before and after another one writes."""
-        if self._verbs and not COUNTED.keys() & self._verbs:
+        if self._verbs and not lists().keys() & {*self._verbs}:
             return
         alone, after = Counter[Any](), Counter[Any]()
         shown: dict[Any, tuple[Any, Any]] = {}
         for _ in range(rounds):
-            first = self._counts()
-            second = self._counts()
-            more = Planted(self._draw)
-            plant(self._owner, more, sets=1)
-            self._planted.words |= more.words
-            self._planted.tails |= more.tails
+            first, second = self._counts(), self._counts()
+            for planted in self.planted:
+                more = Planted(planted.door, planted.draw, planted.apart)
+                plant(more, sets=1)
+                planted.words |= more.words
+                planted.tails |= more.tails
             third = self._counts()
             alone.update(_changed(first, second))
             changed = _changed(second, third)
             after.update(changed)
             shown |= {each: (second.get(each), third.get(each)) for each in changed}
-        paths = {where[1:] for where in first}
         restless = sorted({f"{name} {path}" for _, name, path in alone})
-        self._report.counts = {
-            "rounds": rounds, "compared": len(paths), "vary_alone": restless,
-        }  # fmt: skip
+        compared = len({where[1:] for where in first})
+        self._report.counts = {"rounds": rounds, "compared": compared, "vary_alone": restless}
         for where, times in after.items():
             if times >= 2 and times > 2 * alone[where]:
-                side = self._sides[where[0]]
-                question = Question(where[1], COUNTED[where[1]])
-                before, then = shown[where]
-                self._leak("count", side, question, f"{where[2]} before and after another writes",
-                           before=before, after=then)  # fmt: skip
+                side, question = self._sides[where[0]], Question(where[1], lists()[where[1]])
+                told = dict(zip(("before", "after"), shown[where], strict=True))
+                tried = f"{where[2]} before and after another writes"
+                self._leak("count", side, question, tried, **told)
 
     def _counts(self) -> dict[tuple[int, str, str], Any]:
         """Return every number, and the length of every list, that each principal can read."""
         found: dict[tuple[int, str, str], Any] = {}
         for n, side in enumerate(self._sides):
-            for name, values in COUNTED.items():
-                if side.door.name == "mcp" or (self._verbs and name not in self._verbs):
-                    continue
-                given = {**values, **({"org": side.org} if "org" in values else {})}
+            skipped = OF_USER_PATHS if side.planted.apart else ()
+            for question in self._counting(side):
                 try:
-                    answer = self._ask(side, Question(name, given), "counted")
+                    answer = self._ask(side, question, "counted")
                 except Unreachable:
                     continue
-                found[n, name, "code"] = answer.code
+                found[n, question.call, "code"] = answer.code
                 for path, value in _numbers(json.loads(answer.text), ""):
-                    found[n, name, path] = value
+                    if not path.startswith(skipped):
+                        found[n, question.call, path] = value
         return found
 
+    def _counting(self, side: Side) -> Iterator[Question]:
+        for name, values in lists().items() if side.door.name != "mcp" else ():
+            is_known = not (side.planted.apart and name in OF_USER)
+            if is_known and (not self._verbs or name in self._verbs):
+                yield Question(name, {**values, **({"org": side.org} if "org" in values else {})})
+
     # -- times -------------------------------------------------------------------------------------
+
+    def _note_times(
+        self, group: tuple[str, str], side: Side, trial: Trial, answers: tuple[Answer, Answer]
+    ) -> None:
+        """Note two times; those of one user's principals are not compared: they share its rows."""
+        if not side.planted.apart:
+            self._times[group].append((answers[0].seconds, answers[1].seconds))
+            self._trials[group].append((side, trial))
 
     def judge_times(self, least: int) -> None:
         """Compare how long it takes to ask for what another one has, and for what nobody has.
@@ -344,12 +334,11 @@ class _Test:
             self._report.times.append(line)
             if _is_slow(ratio, chance):
                 side, trial = trials[0]
-                self._leak("time", side, trial.make()[0], group[1], **line)
+                self._leak("time", side, trial.questions(side.planted)[0], group[1], **line)
 
     def _timed(self, trials: Sequence[tuple[Side, Trial]]) -> tuple[float, float]:
-        side, trial = trials[int(self._draw.integers(len(trials)))]
-        had, none, _, _ = self._pair(side, trial)
-        return had.seconds, none.seconds
+        answers, _ = self._pair(*trials[int(self._draw.integers(len(trials)))])
+        return answers[0].seconds, answers[1].seconds
 
 
 # -- comparisons -----------------------------------------------------------------------------------
@@ -382,18 +371,25 @@ _QUOTED = re.compile(r"\(a text of \d+ characters\)|'[^']*…'|'<asked>'|\"<aske
 secret is told by its length."""
 
 
+_SIMILAR = re.compile(r"did you mean '(?!<asked>)[^']*'\?")
+_NEAREST = re.compile(r'"nearest": "(?!<asked>)[^"]*"')
+"""A key of the asker's own that resembles the one that was asked for."""
+
+
 def _difference(
     side: Side, trial: Trial, answers: tuple[Answer, Answer], asked: Pair
 ) -> tuple[str, str] | None:
     """Return where two answers differ, but for what was asked for, and for ids and times; None if
     they do not.
     """
+    if trial.compares == "nothing":
+        return None
     held, void = (set(_leaves(each.sent)) for each in asked)
     texts = (
         _plain(answers[0].text, side.scope, _told(held, void)),
         _plain(answers[1].text, side.scope, _told(void, held)),
     )
-    if answers[0].code == answers[1].code and (not trial.is_exact or texts[0] == texts[1]):
+    if answers[0].code == answers[1].code and (trial.compares == "code" or texts[0] == texts[1]):
         return None
     pairs = enumerate(zip(*texts, strict=False))
     same = next((n for n, (a, b) in pairs if a != b), min(map(len, texts)))
@@ -417,7 +413,9 @@ def _plain(text: str, own: str, asked: Sequence[str]) -> str:
             before = r"(?<!\w)" if len(shape) > SHORT else r"(?<=['\"/:])"
             text = re.sub(rf"{before}{re.escape(shape)}(?!\w)", "<asked>", text)
     text = _FRACTION.sub(r"\1", text)
-    text = _QUOTED.sub("<asked>", WORD.sub("<word>", text))
+    # What the asker itself wrote holds words that it asked for before, and may resemble this one.
+    text = _SIMILAR.sub("list() shows what there is", _NEAREST.sub('"nearest": null', text))
+    text = _QUOTED.sub("<asked>", WORD.sub("<asked>", text))
     return ID_OR_PART.sub("<id>", _MOMENT.sub("<time>", text))
 
 
@@ -484,8 +482,3 @@ def lines(report: Report) -> Iterator[str]:
     for leak in report.leaks:
         yield f"LEAK {leak['kind']}: {leak['door']}, {leak['principal']}, {leak['call']},"
         yield f"     {leak['tried']}: {json.dumps(leak['question']['values'], default=str)[:200]}"
-
-
-def verbs_of(names: Sequence[str]) -> list[str]:
-    """Return the calls of some verbs, by ``recall`` or ``pending.list``."""
-    return [n for n, call in wire.calls().items() if call.verb.counted_as in names]

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from simonides.core.clock import DAY_MS
+from simonides.core.clock import DAY_MS, to_ms
 from simonides.core.outcome import Event, EventType
-from simonides.core.record import GAP, Status, id_text
+from simonides.core.record import GAP, Partition, Record, Status, id_text
+from simonides.core.scope import Principal, parse_scope
+from simonides.govern import rights
 from simonides.storage import statements
 from simonides.storage.database import Connection
-from simonides.storage.rows import MemoryRow, id_bytes
+from simonides.storage.rows import MemoryRow, id_bytes, latest_of, record_of
 from simonides.storage.transaction import Transaction
 
 _log = logging.getLogger("simonides.write")
@@ -66,6 +68,24 @@ def entries(connection: Connection, owner: str) -> Iterator[Entry]:
     """Return what waits, oldest first."""
     for *cells, data in list(connection.rows(statements.PENDING, {"owner": owner})):
         yield Entry._make((*cells, json.loads(data)))
+
+
+def records(connection: Connection, owner: str, entry: Entry, now: int) -> list[Record]:
+    """Return the statements that contradict each other, as they stand, but what has expired."""
+    found = map(record_of, latest_of(connection, owner, sides(entry)))
+    return [each for each in found if (end := each.hard_expires_at) is None or to_ms(end) > now]
+
+
+def may_see(who: Principal, entry: Entry, sides: Sequence[Record]) -> bool:
+    """Whether a principal may see all that an entry shows: task, agents and purpose fit."""
+    partitions = [side.partition for side in sides]
+    if draft := entry.data.get("draft"):
+        audience = draft["audience"]
+        agents = None if audience is None else tuple(audience)
+        partitions.append(Partition(parse_scope(draft["scope"]).task, agents, draft["purpose"]))
+    task = who.home.task
+    reach = rights.Reach(who.owner, None if task is None else frozenset({task, None}))
+    return all(rights.may_see(who, reach, each) for each in partitions)
 
 
 def _about(tx: Transaction, root: bytes) -> list[Entry]:

@@ -144,7 +144,7 @@ def _write(
         with owner_write(engine, owner, who.name) as write:
             write.tx.is_bulk, begun = is_bulk, time.perf_counter()
             for each in in_steps(waiting[len(outcomes) :]):
-                outcomes.append(_once(write, each, lifts=who.agent is None))
+                outcomes.append(_once(write, who, each))
                 if turn_s is not None and time.perf_counter() - begun > turn_s:
                     break
     return outcomes
@@ -214,14 +214,14 @@ def embedded(engine: Engine, judged: Sequence[J], *, turns_later: bool = False) 
     return judgements
 
 
-def _once(write: OwnerWrite, judged: Judgement, *, lifts: bool) -> Outcome:
+def _once(write: OwnerWrite, who: Principal, judged: Judgement) -> Outcome:
     """Store one candidate, or return the first outcome of its idempotency key."""
-    candidate, tx = judged.candidate, write.tx
-    key = candidate.draft.idempotency_key
-    if key is None:
+    candidate, tx, lifts = judged.candidate, write.tx, who.agent is None
+    if candidate.draft.idempotency_key is None:
         return decided(write, judged, lifts=lifts)
     asked = f"{candidate.scope.path} {candidate.partition.purpose} {candidate.draft!r}"
     request = blake(tx.secret(), asked.encode())
+    key = who.key_apart(candidate.draft.idempotency_key)
     known = tx.connection.one(statements.IDEMPOTENT, {"owner": tx.owner, "key": key})
     if known is not None:
         return _again(write, request, known)

@@ -14,7 +14,7 @@ from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from types import NoneType
-from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin, get_type_hints
 from urllib.parse import quote
 
 from pydantic import (
@@ -27,6 +27,7 @@ from pydantic import (
     create_model,
 )
 
+from simonides.api.call import engine_of
 from simonides.api.verbs import VERBS, Verb
 from simonides.core import errors, outcome, record, results
 from simonides.core.errors import InvalidInput, NotFound, SimonidesError
@@ -37,6 +38,9 @@ from simonides.core.validation import invalid, nearest
 from simonides.govern.alerts import Alert
 from simonides.govern.tokens import Access
 from simonides.recall.lookup import name_of
+
+if TYPE_CHECKING:
+    from simonides.api.memory import Memory
 
 BEGIN = Verb("begin", "task", "memory:Memory.task", "writes",
              "Begin a task, or resume the open one of this name.", "name",
@@ -230,6 +234,37 @@ def _help(verb: Verb) -> dict[str, str]:
         r"^    (\w+): (.*?)(?=^    \w+: |\Z)", match[1] if match else "", re.S | re.M
     )
     return {name: " ".join(text.split()) for name, text in pairs}
+
+
+def carried_out(call: Call, memory: Memory, values: dict[str, Any], session: str | None) -> Any:
+    """Carry out a call on a memory.
+
+    Args:
+        call: A call of a user, not of an administrator or of the store.
+        memory: Of the principal.
+        values: The arguments, and ``task`` where the path names one.
+        session: The conversation, for a call on one; None is that of the memory.
+    """
+    from simonides.api.task import Task
+    from simonides.tasks import verbs as tasks
+
+    owner, _, method = call.verb.function.partition(":")[2].partition(".")
+    if call.verb is BEGIN:
+        return memory.task(**values)._who.home.task
+    target: Any = memory
+    if owner == "Session":
+        target = memory.session(session)
+    elif owner == "Task":
+        who = tasks.principal_of_task(memory._who, values.pop("task"))
+        target = Task(memory._link, who, tasks.last_named(engine_of(memory._link), who))
+    elif owner == "Tools":
+        target = memory.tools()
+    elif owner != "Memory":
+        target = getattr(memory, owner.lower())
+    result = getattr(target, method)(**values)
+    if result is None and may_be_none(call.verb):
+        raise NotFound(str(values.get("which", "")))
+    return result
 
 
 # -- results ---------------------------------------------------------------------------------------
