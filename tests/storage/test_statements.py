@@ -6,7 +6,7 @@ import pytest
 
 from simonides.storage import statements
 
-ACROSS = {"ACROSS_OWNERS", "MEMORY", "TABLES", "SUMMED", "OWNED", "INDEXED"}
+ACROSS = {"ACROSS_OWNERS", "MEMORY", "TABLES", "SUMMED", "COLUMNS", "OWNED", "INDEXED"}
 FUNCTIONS = {
     "heads": [(1,), (3,)],
     "insert": [(table,) for table in statements.TABLES],
@@ -16,7 +16,8 @@ FUNCTIONS = {
     "count": [(table,) for table in statements.OWNED],
     "delete_all": [(table,) for table in statements.OWNED],
     "of_user": [("safety",), ("feedback",)],
-    "summed": [(table,) for table in statements.SUMMED],
+    "every": [(table,) for table in statements.OWNED],
+    "insert_row": [(table,) for table in statements.OWNED],
     "row": [(table,) for table in statements.TABLES],
     "unexpired": [("safety",), ("feedback",)],
     "expired": [("safety",), ("feedback",)],

@@ -32,6 +32,7 @@ from simonides.core.results import (
     Buffer,
     Conversation,
     Digest,
+    Dump,
     Erasure,
     Explanation,
     Hit,
@@ -75,6 +76,25 @@ class AsyncData:
 
     if not TYPE_CHECKING:  # a type checker would take every name for an attribute
         __getattr__ = no_attribute
+
+    async def export(self, path: str | Path) -> Dump:
+        """Write everything of the user to a new file of JSON lines, which `restore` reads.
+
+        Raises:
+            InvalidInput: If the file exists, or its folder does not.
+            StoreError: If the store cannot be read.
+        """
+        return await self._threads.read(self._blocking.export, path)
+
+    async def restore(self, path: str | Path) -> Dump:
+        """Read an export of this user, of whom nothing is stored: all of it, or nothing.
+
+        Raises:
+            InvalidInput: If it is no export, is of another user, or something is stored already.
+            KeyUnavailable: If it was made under another audit key.
+            StoreError: If it was cut or changed, or the store could not.
+        """
+        return await self._threads.write(self._blocking.restore, path)
 
     async def erase(self, *, confirm: str) -> Erasure:
         """Delete everything of the user, with its bytes: memories, conversations, tasks, trail.

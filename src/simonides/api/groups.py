@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Literal
 
 from simonides.api.call import Bound
@@ -14,6 +15,7 @@ from simonides.core.record import FULL_ID
 from simonides.core.results import (
     AuditReport,
     Digest,
+    Dump,
     Erasure,
     Page,
     Receipt,
@@ -21,6 +23,7 @@ from simonides.core.results import (
     Verification,
     Waiting,
 )
+from simonides.data import dump
 from simonides.data import erase as erasing
 from simonides.govern import audit
 from simonides.life import consolidate, gc, hygiene, metrics
@@ -32,6 +35,25 @@ from simonides.safety.results import Feedback, SafetyRecord
 
 class Data(Bound):
     """What is stored of one owner, as a whole."""
+
+    def export(self, path: str | Path) -> Dump:
+        """Write everything of the user to a new file of JSON lines, which `restore` reads.
+
+        Raises:
+            InvalidInput: If the file exists, or its folder does not.
+            StoreError: If the store cannot be read.
+        """
+        return self._call(dump.export, path)
+
+    def restore(self, path: str | Path) -> Dump:
+        """Read an export of this user, of whom nothing is stored: all of it, or nothing.
+
+        Raises:
+            InvalidInput: If it is no export, is of another user, or something is stored already.
+            KeyUnavailable: If it was made under another audit key.
+            StoreError: If it was cut or changed, or the store could not.
+        """
+        return self._call(dump.restore, path)
 
     def erase(self, *, confirm: str) -> Erasure:
         """Delete everything of the user, with its bytes: memories, conversations, tasks, trail.

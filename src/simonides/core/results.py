@@ -540,6 +540,18 @@ class SessionReport(Value):
         return self.entries > 0
 
 
+class Dump(Value):
+    """What was exported or restored of one owner.
+
+    Attributes:
+        path: The file.
+        rows: Number of rows by table.
+    """
+
+    path: Path
+    rows: Mapping[str, int]
+
+
 class Erasure(Value):
     """Receipt of an erasure. It holds no content and no name.
 

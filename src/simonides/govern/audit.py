@@ -137,6 +137,11 @@ def _report(engine: Engine, owners: Sequence[str]) -> AuditReport:
     return AuditReport(owners=len(heads), events=events, problems=tuple(problems), heads=heads)
 
 
+def check_owner(connection: Connection, owner: str, key: bytes) -> list[str]:
+    """Return what does not fit of an owner's rows and chain."""
+    return _check(connection, owner, key)[2]
+
+
 def _check(connection: Connection, owner: str, key: bytes) -> tuple[int, bytes, list[str]]:
     """Return length and head of an owner's chain, and what does not fit."""
     problems: list[str] = []
@@ -170,7 +175,7 @@ def _sum(connection: Connection, owner: str, key: bytes) -> bytes:
     """Return the sum of an owner's rows that have no events."""
     total = EMPTY
     for table in statements.SUMMED:
-        for row in connection.rows(statements.summed(table), {"owner": owner}):
+        for row in connection.rows(statements.every(table), {"owner": owner}):
             total = added(total, row_digest(key, table, row))
     return total
 

@@ -54,9 +54,21 @@ SUMMED = {
 }  # fmt: skip
 """Tables whose rows have a sum in the owner's row, with their columns."""
 
-OWNED = (
-    *TABLES, *SUMMED, "tokens", "events", "reads", "counters", "due", "owners",
-)  # fmt: skip
+COLUMNS = {
+    **TABLES, **SUMMED,
+    "tokens": ("owner", "memory", "vectors"),
+    "events": (
+        "owner", "seq", "at", "type", "actor", "subject_table", "subject", "reason", "data",
+        "digest", "code",
+    ),
+    "reads": ("owner", "memory", "day", "count", "last"),
+    "counters": ("owner", "day", "name", "value"),
+    "due": ("at", "owner", "job", "tries"),
+    "owners": ("owner", "epoch", "clock", "events", "head", "salt", "rows_", "code"),
+}  # fmt: skip
+"""Columns of every table whose rows belong to an owner."""
+
+OWNED = tuple(COLUMNS)
 """Tables whose rows belong to an owner; its own row is the last."""
 
 INDEXED = tuple(name for name, column in _COLUMNS.items() if column.indexed)
@@ -173,9 +185,17 @@ def of_user(table: str) -> str:
 
 
 @lru_cache
-def summed(table: str) -> str:
-    """Return the statement for all rows of a summed table."""
-    return f"SELECT {', '.join(SUMMED[table])} FROM {table} WHERE owner = :owner"
+def every(table: str) -> str:
+    """Return the statement for all rows of an owner, by their first columns."""
+    order = "1, 2, 3" if len(COLUMNS[table]) > 2 else "1"
+    return f"SELECT {', '.join(COLUMNS[table])} FROM {table} WHERE owner = :owner ORDER BY {order}"
+
+
+@lru_cache
+def insert_row(table: str) -> str:
+    """Return the statement that inserts a whole row, as it was."""
+    names = COLUMNS[table]
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES (:{', :'.join(names)})"
 
 
 # -- memories --------------------------------------------------------------------------------------

@@ -24,7 +24,9 @@ from simonides.storage.digests import (
     EMPTY,
     OwnerState,
     Summed,
+    blake,
     event_code,
+    packed,
     part_of,
     replace_leaf,
     row_digest,
@@ -198,6 +200,10 @@ class Transaction:
     def secret(self) -> bytes:
         """Return the store's secret."""
         return secret_of(self.connection)
+
+    def tombstone(self, name: str) -> bytes:
+        """Return the digest of something that is forgotten, salted by the owner."""
+        return blake(self._key, b"tombstone" + packed((self.owner, self._state.salt, name)))
 
     def new_id(self) -> bytes:
         """Return a new id."""

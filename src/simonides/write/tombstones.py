@@ -11,7 +11,6 @@ from simonides.core.outcome import EventType
 from simonides.core.record import Trust
 from simonides.storage import statements
 from simonides.storage.database import Row
-from simonides.storage.digests import blake
 from simonides.storage.rows import MemoryRow
 from simonides.storage.transaction import Transaction
 from simonides.text.statement import content_hash, read
@@ -52,7 +51,7 @@ def _tombstone(tx: Transaction, digest: bytes) -> Row | None:
 
 
 def _digests(tx: Transaction, row: MemoryRow) -> list[bytes]:
-    """Return the digests of a text and a key, keyed by the store's secret: nothing to guess.
+    """Return the digests of a text and a key: without the audit key there is nothing to guess.
 
     A text is known by its telling words, so that another punctuation or politeness is the same. A
     key is known within its place.
@@ -62,4 +61,4 @@ def _digests(tx: Transaction, row: MemoryRow) -> list[bytes]:
     if key is not None:
         partition = (row["task"], row["audience"], row["purpose"])
         names.append(f"key {partition} {key}")
-    return [blake(tx.secret(), f"{tx.owner} {name}".encode()) for name in names]
+    return [tx.tombstone(name) for name in names]
