@@ -278,7 +278,7 @@ def embed_owner(engine: Engine, owner: str) -> int:
     Until then they are found by their words. What the embedder fails on is left for later.
     """
     done = 0
-    while engine.embedder is not None and (rows := _lacking(engine, owner)):
+    while engine.embedder is not None and (rows := lacking(engine, owner)):
         try:
             vectors = embed(engine.embedder, [_text(row) for row in rows])
         except EmbedderFailed as error:
@@ -297,7 +297,8 @@ def embed_owner(engine: Engine, owner: str) -> int:
     return done
 
 
-def _lacking(engine: Engine, owner: str) -> list[MemoryRow]:
+def lacking(engine: Engine, owner: str) -> list[MemoryRow]:
+    """Return some memories of an owner that have no vector of the embedder in use."""
     params = {"owner": owner, "embedder": engine.indexes.embedder, "limit": SLICE}
     with engine.db.read(owner) as connection:
         return memories(connection, statements.NOT_EMBEDDED, **params)

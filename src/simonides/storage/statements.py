@@ -79,7 +79,9 @@ DUE_AHEAD = "SELECT owner, job FROM due WHERE at > :from AND (job = 'gc' OR job 
 
 DUE_COUNT = "SELECT COUNT(*) FROM due WHERE at <= :now"
 
-ACROSS_OWNERS = (OWNERS, META, MIGRATIONS, SET_META, DUE, DUE_AHEAD, DUE_COUNT)
+DUE_FAILING = "SELECT owner, job, tries FROM due WHERE tries >= :tries ORDER BY tries DESC LIMIT 20"
+
+ACROSS_OWNERS = (OWNERS, META, MIGRATIONS, SET_META, DUE, DUE_AHEAD, DUE_COUNT, DUE_FAILING)
 """Statements of the database as a whole; none reads content."""
 
 
@@ -244,6 +246,10 @@ FORGET_OLD_RECEIPTS = "DELETE FROM receipts WHERE owner = :owner AND id < :befor
 
 # Deletes a receipt if not all of its memories are there.
 forget_receipt = _of_ids(_SQL["FORGET_RECEIPT"])
+
+# Whether a prompt showed memories: by its receipt, or by what is not to be learned from it.
+SHOWN_SINCE = """SELECT 1 FROM receipts WHERE owner = :owner AND at >= :since
+UNION ALL SELECT 1 FROM echoes WHERE owner = :owner AND at >= :since LIMIT 1"""
 
 NOTE_ECHO = _SQL["NOTE_ECHO"]
 ECHOES = "SELECT fingerprint FROM echoes WHERE owner = :owner AND session = :session"

@@ -1,0 +1,68 @@
+"""The commands that look at a set-up, and run memory tests against it."""
+
+# Annotations are values here: as texts, typer would evaluate each of them three times.
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer import Option
+
+import simonides
+from simonides.cli import caller
+from simonides.cli.commands import by_hand
+
+if TYPE_CHECKING:
+    from simonides.life.results import Finding
+
+
+@by_hand("", "doctor")
+def doctor(
+    context: typer.Context,
+    full: Annotated[bool, Option("--full", help="Look at every owner.")] = False,
+    server: Annotated[
+        str | None, Option(metavar="URL", help="A server of the store; SIMONIDES_TOKEN asks it.")
+    ] = None,
+) -> object:
+    """Say what of a store's set-up is wrong, and what mends it."""
+    from simonides.life.doctor import unopened
+    from simonides.life.results import Diagnosis
+
+    settings = simonides.Settings(end_on_close=False)
+    try:
+        found = caller.admin(context).doctor(full=full)
+    except simonides.SimonidesError as error:
+        found = unopened(error, settings, _file(context, settings))
+    more = () if server is None else _of_server(server, settings)
+    return Diagnosis(findings=(*found.findings, *more))
+
+
+def _file(context: typer.Context, settings: "simonides.Settings") -> Path | None:
+    """Return the file of the store that is named, or None for one on a server."""
+    from simonides.api.store import file_of, store_named
+
+    named = store_named(context.find_root().params["store"], settings) or ""
+    is_elsewhere = "://" in named and not named.lower().startswith("sqlite:")
+    return None if is_elsewhere else file_of(named or None)
+
+
+def _of_server(url: str, settings: "simonides.Settings") -> "tuple[Finding, ...]":
+    """Look at a server that runs: whether others can listen, and whether it answers."""
+    from simonides.core.validation import safe_url
+    from simonides.life.results import Finding
+
+    def finding(name: str, ok: bool, found: str, remedy: str) -> Finding:
+        return Finding(name=name, ok=ok, found=found, remedy="" if ok else remedy)
+
+    try:
+        tls = finding("tls", True, f"{safe_url(url)} is encrypted, or on this machine", "")
+    except ValueError:
+        remedy = "serve with --tls-certificate and --tls-key, or --behind-proxy"
+        tls = finding("tls", False, f"{url} is not encrypted", remedy)
+    token = settings.token.get_secret_value() if settings.token is not None else None
+    try:
+        with simonides.open(url, token=token) as store:
+            store.admin(actor=caller.ADMINISTRATOR).metrics()
+    except simonides.SimonidesError as error:
+        remedy = "start it, and set SIMONIDES_TOKEN to a token with --right admin of the store"
+        return tls, finding("server metrics", False, str(error), remedy)
+    return tls, finding("server metrics", True, f"{url} gives them", "")
