@@ -1,11 +1,12 @@
 """The commands that look at a set-up, and run memory tests against it."""
 
 # Annotations are values here: as texts, typer would evaluate each of them three times.
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer import Option
+from typer import Argument, Option
 
 import simonides
 from simonides.cli import caller
@@ -66,3 +67,34 @@ def _of_server(url: str, settings: "simonides.Settings") -> "tuple[Finding, ...]
         remedy = "start it, and set SIMONIDES_TOKEN to a token with --right admin of the store"
         return tls, finding("server metrics", False, str(error), remedy)
     return tls, finding("server metrics", True, f"{url} gives them", "")
+
+
+@by_hand("", "test")
+def memory_tests(
+    context: typer.Context,
+    files: Annotated[list[Path], Argument(help="Files or folders of *.memory.yaml.")],
+    against: Annotated[str | None, Option(metavar="URL", help="A running server.")] = None,
+    token: Annotated[
+        Path | None, Option(help="File with a token for any user; or SIMONIDES_TOKEN.")
+    ] = None,
+) -> None:
+    """Run memory tests, and say what is not remembered as it should be."""
+    from simonides.testing.memory_tests import SUFFIX, load, run_against, run_here
+
+    found = [each for file in files for each in (sorted(file.rglob(f"*{SUFFIX}")) or [file])]
+    tests = [each for file in found for each in load(file)]
+    if against is None:
+        results = [(each, run_here(each)) for each in tests]
+    else:
+        secret = None if token is None else token.read_text("utf-8").strip()
+        store = context.with_resource(simonides.open(against, token=secret))
+        results = [(each, run_against(each, store)) for each in tests]
+    if context.find_root().params["json"]:
+        items = [{"name": test.case.name, **result._asdict()} for test, result in results]
+        print(json.dumps({"items": items}, ensure_ascii=False))
+    else:
+        for test, result in results:
+            state = "skip" if result.skipped else "FAIL" if result.failures else "ok  "
+            print(f"{state} {test.case.name}{f': {result.skipped}' if result.skipped else ''}")
+            print(*(f"     {each}\n" for each in result.failures), sep="", end="")
+    raise typer.Exit(int(any(result.failures for _, result in results)))
