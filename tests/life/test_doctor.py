@@ -11,6 +11,7 @@ import pytest
 import simonides
 from simonides import Settings
 from simonides.cli import main
+from simonides.core.policy import BUILT_IN
 from simonides.life import doctor
 from simonides.server.app import application
 from simonides.server.callers import Callers
@@ -293,3 +294,45 @@ def test_a_server_that_answers_is_well(command, setup, web, monkeypatch):
 def test_a_server_without_tls_is_found(command):
     code, out = command("--server", "http://192.0.2.1:9")
     assert (code, "WRONG tls            http://192.0.2.1:9 is not encrypted" in out) == (1, True)
+
+
+# -- the size --------------------------------------------------------------------------------------
+
+
+@pytest.mark.real_encoder
+def test_the_estimate_is_within_half_of_what_a_small_store_takes(tmp_path):
+    words = "boat train tea cello garden winter Bern Malta bicycle bread river piano market".split()
+    size, path = {}, tmp_path / "memory.db"
+    for count in (50, 150):
+        with simonides.open(path) as store:
+            texts = [
+                " ".join([*(words[(n * k + count) % 13] for k in range(1, 15)), str(n)])
+                for n in range(count)
+            ]
+            store.memory(user=f"u{count}").remember_many([simonides.Draft(t) for t in texts])
+            store.flush()
+            stored = store.memory(user=f"u{count}").status()["memories"]
+        size[count] = path.stat().st_size, stored
+    measured = (size[150][0] - size[50][0]) / size[150][1]
+    chars = sum(map(len, texts)) // len(texts)
+    told = doctor.estimate(BUILT_IN, users=1, per_day=10, days=100, chars=chars)
+    per_text = told["bytes"] / (told["turns"] + told["memories"])
+    assert (told["turns"], told["memories"]) == (1000, 100)
+    assert 0.5 < measured / per_text < 2, (measured, per_text)
+
+
+def test_turns_end_and_do_not_grow_the_store_for_ever():
+    one, ten = (
+        doctor.estimate(BUILT_IN, users=5, per_day=10, days=years * 365) for years in (1, 10)
+    )
+    assert one == ten
+
+
+def test_the_command_tells_the_size(command, setup, capsys):
+    store = ("--store", str(setup.path))
+    assert main([*store, "estimate", "--users", "1000", "--per-day", "20", "--days", "30"]) == 0
+    assert "600,000 turns and 60,000 memories of 1,000 users" in capsys.readouterr().out
+    assert main([*store, "estimate", "--users", "1", "--per-day", "1", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["bytes_now"] == setup.path.stat().st_size
+    assert told["turns"] == 365

@@ -69,6 +69,36 @@ def _of_server(url: str, settings: "simonides.Settings") -> "tuple[Finding, ...]
     return tls, finding("server metrics", True, f"{url} gives them", "")
 
 
+@by_hand("", "estimate")
+def estimate(
+    context: typer.Context,
+    users: Annotated[int, Option(min=1, help="Number of users.")],
+    per_day: Annotated[int, Option(min=1, help="Messages in a user's conversations a day.")],
+    days: Annotated[int, Option(min=1, help="Time of use.")] = 365,
+    chars: Annotated[int, Option(min=1, help="Mean length of a message.")] = 100,
+) -> object:
+    """Estimate the size of a store, beside what there is."""
+    from simonides.core.clock import SystemClock
+    from simonides.core.policy_file import Policies
+    from simonides.life.doctor import MIB
+    from simonides.life.doctor import estimate as estimated
+
+    settings = simonides.Settings()
+    policy = Policies(settings.policy, SystemClock()).for_org(None)
+    sizes = estimated(policy, users=users, per_day=per_day, days=days, chars=chars)
+    path = _file(context, settings)
+    size = path.stat().st_size if path is not None and path.is_file() else 0
+    if context.find_root().params["json"]:
+        return {**sizes, "bytes_now": size}
+    print(f"{sizes['turns']:,} turns and {sizes['memories']:,} memories of {users:,} users")
+    for name in ("row_bytes", "vector_bytes", "bytes"):
+        print(
+            f"{name.replace('_bytes', 's').replace('bytes', 'total'):<8} {sizes[name] // MIB:,} MiB"
+        )
+    print(f"{'now':<8} {size // MIB:,} MiB")
+    raise typer.Exit
+
+
 @by_hand("", "test")
 def memory_tests(
     context: typer.Context,
