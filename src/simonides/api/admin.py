@@ -26,8 +26,9 @@ from simonides.govern import audit, tokens
 from simonides.govern import rights as granted
 from simonides.govern.rights import Grant
 from simonides.govern.tokens import NewToken, Token
+from simonides.life.doctor import doctor
 from simonides.life.metrics import store_metrics
-from simonides.life.results import StoreMetrics
+from simonides.life.results import Diagnosis, StoreMetrics
 from simonides.safety import records
 from simonides.safety.results import Feedback, SafetyRecord
 from simonides.storage.files import key_pragma, swap
@@ -181,6 +182,19 @@ class Admin(Bound):
             StoreError: If the store cannot be read.
         """
         return self._call(store_metrics)
+
+    def doctor(self, *, full: bool = False) -> Diagnosis:
+        """Look at the set-up of the store: what is wrong, and the command or setting that mends it.
+
+        Args:
+            full: Look at every owner; without it, at about 50, others each day.
+
+        Raises:
+            ScopeDenied: If this administrator is of one organisation.
+            PolicyInvalid: If the policy file was broken since the store was opened.
+            StoreError: If the store cannot be read.
+        """
+        return self._call(doctor, full=full)
 
     def memory(self, *, user: str | None = None, org: str | None = None) -> Memory:
         """Return the memory of a subject, for an operator; its actions name this administrator.

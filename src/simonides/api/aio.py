@@ -50,7 +50,14 @@ from simonides.core.results import (
 from simonides.core.settings import Settings
 from simonides.govern.rights import Grant
 from simonides.govern.tokens import NewToken, Token
-from simonides.life.results import Collection, Consolidation, HygieneReport, Metrics, StoreMetrics
+from simonides.life.results import (
+    Collection,
+    Consolidation,
+    Diagnosis,
+    HygieneReport,
+    Metrics,
+    StoreMetrics,
+)
 from simonides.models.embedder import Embedder, Reranker, TokenCounter
 from simonides.safety.results import Feedback, SafetyRecord
 
@@ -1494,6 +1501,19 @@ class AsyncAdmin:
             StoreError: If the store cannot be read.
         """
         return await self._threads.read(self._blocking.metrics)
+
+    async def doctor(self, *, full: bool = False) -> Diagnosis:
+        """Look at the set-up of the store: what is wrong, and the command or setting that mends it.
+
+        Args:
+            full: Look at every owner; without it, at about 50, others each day.
+
+        Raises:
+            ScopeDenied: If this administrator is of one organisation.
+            PolicyInvalid: If the policy file was broken since the store was opened.
+            StoreError: If the store cannot be read.
+        """
+        return await self._threads.read(self._blocking.doctor, full=full)
 
     def memory(self, *, user: str | None = None, org: str | None = None) -> AsyncMemory:
         """Return the memory of a subject, for an operator; its actions name this administrator.

@@ -19,6 +19,7 @@ from typer import Argument, Option
 
 import simonides
 from simonides.cli import caller
+from simonides.cli import doctor as _doctor  # noqa: F401 - its commands register themselves
 from simonides.cli import leaks as _leaks  # noqa: F401 - its command registers itself
 from simonides.cli import mcp as _mcp  # noqa: F401 - its commands register themselves
 from simonides.cli import serve as _serve  # noqa: F401 - and so does its command

@@ -33,7 +33,9 @@ SAME_NAMES = (
 NAMES = ("user", "org", "session", "agent", "purpose", "actor", "json")
 """Global options that a variable may give."""
 
-HERE = frozenset("serve mcp worker demo db policy admin source".split())
+HERE = frozenset(
+    "serve mcp worker demo db policy admin source doctor estimate test leak-test".split()
+)
 """Commands that run in their own process: they are long, ask, or read paths of this folder."""
 
 PATH_BYTES = 100

@@ -28,6 +28,7 @@ from simonides.knowledge.results import DocumentSource, SourceReport
 from simonides.life.results import (
     Collection,
     Consolidation,
+    Diagnosis,
     HygieneReport,
     Metrics,
     StoreMetrics,
@@ -180,7 +181,7 @@ def _lines(result: Any) -> Iterable[str]:
             yield from _conversation(result)
         case results.Refusal() | Grant() | Token() | SafetyRecord() | Feedback() | Consolidation():
             yield _item(result)
-        case results.AddReport() | SourceReport():
+        case results.AddReport() | SourceReport() | Diagnosis():
             yield from _report(result)
         case Collection() | HygieneReport() | Metrics() | StoreMetrics():
             yield from _fields(result.to_dict())
@@ -309,7 +310,13 @@ def _record(record: Record, most: int | None = SHOWN_CHARS) -> str:
     return f"{record.id[-8:]}  {key}{content}  [{made}]"
 
 
-def _report(result: results.AddReport | SourceReport) -> Iterable[str]:
+def _report(result: results.AddReport | SourceReport | Diagnosis) -> Iterable[str]:
+    if isinstance(result, Diagnosis):
+        for each in result.findings:
+            yield f"{'ok   ' if each.ok else 'WRONG'} {each.name:<14} {_visible(each.found)}"
+            if not each.ok:
+                yield f"{'':<20} -> {_visible(each.remedy)}"
+        return
     if isinstance(result, SourceReport):
         names = ("added", "changed", "removed", "unchanged")
         counts = ", ".join(f"{getattr(result, name)} {name}" for name in names)

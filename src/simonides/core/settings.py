@@ -46,6 +46,9 @@ class Settings(BaseModel):
         model_calls_per_day: Maximum requests for one user a day; beyond it the rules take over.
         idle_minutes: Quiet time after which a conversation ends by itself.
         receipt_days: Days after which the receipt of a digest is deleted.
+        backup_to: Folder for backups that the worker makes; None makes none. It must exist.
+        backup_hours: Time between two of them, in hours.
+        backup_keep: How many of them stay; older ones are deleted.
         end_on_close: Whether `Store.close` ends the conversations that this program began, as far
             as there is time.
     """
@@ -72,6 +75,9 @@ class Settings(BaseModel):
     model_calls_per_day: int = Field(default=1_000, ge=0)
     idle_minutes: float = Field(default=20.0, gt=0, le=100_000)
     receipt_days: float = Field(default=30.0, gt=0, le=36_500)
+    backup_to: Annotated[Path, Checked] | None = None
+    backup_hours: float = Field(default=1.0, ge=0.1, le=24)
+    backup_keep: int = Field(default=24, ge=1, le=10_000)
     end_on_close: bool = True
 
     def __init__(self, **given: Any) -> None:

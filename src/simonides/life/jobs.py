@@ -2,23 +2,27 @@
 
 A row of the table ``due`` names a job of an owner, and its time. Of several workers the one that
 moves the row does the job: the new time is its lease. A killed job is due again after the lease.
-Vectors of another embedder are made anew here, while reads stay correct.
+Vectors of another embedder are made anew here, while reads stay correct. The backup of the whole
+store is a job of the owner ``/``.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from simonides.change.review import drop_late, look_again
-from simonides.core.clock import DAY_MS, FOREVER, MINUTE_MS
+from simonides.core.clock import DAY_MS, FOREVER, MINUTE_MS, to_datetime
 from simonides.core.engine import Engine
+from simonides.core.errors import StoreError
 from simonides.core.outcome import EventType
-from simonides.core.scope import Principal, scope_of
+from simonides.core.scope import GLOBAL, Principal, scope_of
 from simonides.life import gc, hygiene
 from simonides.life.consolidate import reflect_if_due
 from simonides.models.embedder import EmbedderFailed, embed
@@ -34,6 +38,8 @@ from simonides.write.candidate import analysed_as
 from simonides.write.owner_write import owner_write
 from simonides.write.versions import index_row, vector_cells
 
+BACKUP = "backup"
+
 Job = Callable[[Engine, str, Any], object]
 """A job: a function of the store, an owner, and an argument. It may be run twice."""
 
@@ -45,6 +51,7 @@ JOBS: Mapping[str, Job] = {
     records.EXPIRE: lambda engine, owner, _: records.expire(engine, owner),
     "embed": lambda engine, owner, _: embed_owner(engine, owner),
     "look": lambda engine, _, held: look_again(engine, *held),
+    BACKUP: lambda engine, _, __: make_backup(engine),
 }
 """Every job by its name. Rows of ``due`` hold a name and an id in hexadecimal digits."""
 
@@ -94,6 +101,7 @@ def run_due(engine: Engine, goes_on: Callable[[], bool]) -> Counter[str]:
     Raises:
         StoreError: If the database fails.
     """
+    schedule_backup(engine)
     now, last, tally = engine.clock.now_ms(), Due(-FOREVER, "", ""), Counter[str]()
     while True:
         with engine.db.read() as connection:
@@ -120,7 +128,7 @@ def _run(engine: Engine, due: Due) -> str:
     leased = due._replace(at=now + max(LEASE_MS, delay), tries=tries)
     if not _moved(engine, due, leased.at, tries):
         return "taken"
-    doubted = None if kind == GC else gc.waits_until(engine, due.owner)
+    doubted = None if kind in (GC, BACKUP) else gc.waits_until(engine, due.owner)
     if not attempt(f"{kind} {due.owner}", lambda: does(engine, due.owner, argument)):
         _moved(engine, leased, engine.clock.now_ms() + delay, tries)
         return "failed"
@@ -191,6 +199,76 @@ def _come_back(engine: Engine, ahead: Sequence[Row], now: int) -> None:
             connection.run(statements.NOT_DUE, {"owner": owner, "job": job})
 
 
+# -- backups ---------------------------------------------------------------------------------------
+
+
+def schedule_backup(engine: Engine) -> None:
+    """Make the backup due where the settings ask for one and none is due in time."""
+    settings, where = engine.settings, {"owner": GLOBAL.owner, "job": BACKUP}
+    if settings.backup_to is None:
+        return
+    if engine.db.backend != "sqlite":
+        _warn_of_no_backup(engine.db.location)
+        return
+    if not Path(engine.db.location).is_file():  # in memory, or nothing was written yet
+        return
+    now = engine.clock.now_ms()
+    latest = now + int(settings.backup_hours * 60 * MINUTE_MS)
+    with engine.db.read() as connection:
+        due = connection.one(statements.DUE_AT, where)
+    if due is None or due[0] > latest:
+        with engine.db.write(GLOBAL.owner) as connection:
+            if connection.one(statements.DUE_AT, where) == due:  # else another worker was faster
+                at = now if due is None else latest
+                connection.run(statements.SET_DUE, {"at": at, **where})
+
+
+@lru_cache
+def _warn_of_no_backup(location: str) -> None:
+    problem = StoreError(location, "backup_to makes no backup of PostgreSQL; schedule pg_dump")
+    _log.warning("not backed up: %s", problem)
+
+
+def make_backup(engine: Engine) -> None:
+    """Copy the store to the folder of the settings, delete old copies, and set the next time.
+
+    Raises:
+        StoreError: If there is no such folder, or the store cannot be copied.
+    """
+    settings, now = engine.settings, engine.clock.now_ms()
+    folder = settings.backup_to
+    if folder is None:  # a worker with other settings asked for it
+        return
+    try:
+        if not folder.is_dir():
+            raise StoreError(str(folder), "is no folder; make it, or change backup_to")
+        name = f"{Path(engine.db.location).stem}-{to_datetime(now):%Y%m%dT%H%M%SZ}.db"
+        engine.db.backup(folder / name)
+    except StoreError as error:
+        _log.warning("not backed up: %s", error)
+        raise
+    for old in backups(engine)[settings.backup_keep :]:
+        old.unlink(missing_ok=True)
+    for left in _made(engine, r"\.partial(?:-\w+)?"):
+        if left.name < name:  # a kill left it
+            left.unlink(missing_ok=True)
+    gc.set_due(engine, now + int(settings.backup_hours * 60 * MINUTE_MS), GLOBAL.owner, BACKUP)
+
+
+def backups(engine: Engine) -> list[Path]:
+    """Return the backups that the worker has made of this store, the newest first."""
+    return _made(engine)
+
+
+def _made(engine: Engine, ending: str = "") -> list[Path]:
+    """Return files that have the names of scheduled backups, the newest first."""
+    folder, stem = engine.settings.backup_to, re.escape(Path(engine.db.location).stem)
+    if folder is None or not folder.is_dir():
+        return []
+    name = re.compile(rf"{stem}-\d{{8}}T\d{{6}}Z\.db{ending}")
+    return sorted((each for each in folder.iterdir() if name.fullmatch(each.name)), reverse=True)
+
+
 # -- vectors of another embedder -------------------------------------------------------------------
 
 
@@ -200,7 +278,7 @@ def embed_owner(engine: Engine, owner: str) -> int:
     Until then they are found by their words. What the embedder fails on is left for later.
     """
     done = 0
-    while engine.embedder is not None and (rows := _lacking(engine, owner)):
+    while engine.embedder is not None and (rows := lacking(engine, owner)):
         try:
             vectors = embed(engine.embedder, [_text(row) for row in rows])
         except EmbedderFailed as error:
@@ -219,7 +297,8 @@ def embed_owner(engine: Engine, owner: str) -> int:
     return done
 
 
-def _lacking(engine: Engine, owner: str) -> list[MemoryRow]:
+def lacking(engine: Engine, owner: str) -> list[MemoryRow]:
+    """Return some memories of an owner that have no vector of the embedder in use."""
     params = {"owner": owner, "embedder": engine.indexes.embedder, "limit": SLICE}
     with engine.db.read(owner) as connection:
         return memories(connection, statements.NOT_EMBEDDED, **params)

@@ -220,3 +220,39 @@ class StoreMetrics(Value):
         from simonides.life.exposition import text
 
         return text(self)
+
+
+class Finding(Value):
+    """What was looked at.
+
+    Attributes:
+        name: Of the check.
+        ok: Whether it is well.
+        found: What is so, in plain words.
+        remedy: The command or setting that mends it; empty where all is well.
+    """
+
+    name: str
+    ok: bool
+    found: str
+    remedy: str = ""
+
+
+class Diagnosis(Value):
+    """All that was looked at; true if nothing is wrong.
+
+    Attributes:
+        findings: One or more of each check.
+    """
+
+    _PROPERTIES = ("ok",)
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return all(each.ok for each in self.findings)
+
+    def __bool__(self) -> bool:
+        return self.ok

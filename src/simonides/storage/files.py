@@ -17,6 +17,7 @@ from contextlib import closing, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 import apsw
 
@@ -107,6 +108,29 @@ def copy(source: apsw.Connection, path: Path, key_pragma: str | None) -> None:
         _sync(path.parent)
     finally:
         _remove(partial)
+
+
+def check_copy(path: Path, key_pragma: str | None) -> None:
+    """Open a backup, without a change of its file or folder, and read all of it.
+
+    Raises:
+        StoreCorrupt: If it is damaged, or no store.
+        KeyUnavailable: If the key is not that of the backup.
+    """
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    try:
+        with closing(apsw.Connection(f"file:{quote(str(path))}?immutable=1", flags)) as raw:
+            if key_pragma is not None:
+                raw.execute(f"PRAGMA {key_pragma}")
+            [[found]] = raw.execute("PRAGMA integrity_check(1)").fetchall()
+    except apsw.NotADBError:
+        if key_pragma is not None:
+            raise KeyUnavailable(f"{path}: the encryption key is wrong") from None
+        raise StoreCorrupt(str(path), "is encrypted, or no SQLite database") from None
+    except (apsw.CorruptError, apsw.IOError, apsw.CantOpenError) as error:
+        raise StoreCorrupt(str(path), "is damaged; use another backup") from error
+    if found != "ok":
+        raise StoreCorrupt(str(path), f"is damaged: {found}")
 
 
 @contextmanager

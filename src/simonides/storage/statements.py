@@ -114,9 +114,11 @@ DUE_AHEAD = "SELECT owner, job FROM due WHERE at > :from AND (job = 'gc' OR job 
 
 DUE_COUNT = "SELECT COUNT(*) FROM due WHERE at <= :now"
 
+DUE_FAILING = "SELECT owner, job, tries FROM due WHERE tries >= :tries ORDER BY tries DESC LIMIT 20"
+
 ACROSS_OWNERS = (
     OWNERS, META, MIGRATIONS, SET_META, DUE, DUE_AHEAD, DUE_COUNT, LOCK_ROOT, SET_ROOT, ROOTS,
-    STATES,
+    STATES, DUE_FAILING,
 )  # fmt: skip
 """Statements of the database as a whole; none reads content."""
 
@@ -316,6 +318,10 @@ FORGET_OLD_RECEIPTS = "DELETE FROM receipts WHERE owner = :owner AND id < :befor
 forget_receipt = _of_ids(_SQL["FORGET_RECEIPT"])
 
 NOTE_ECHO, FORGET_ECHO = _SQL["NOTE_ECHO"], _SQL["FORGET_ECHO"]
+# Whether a prompt showed memories: by its receipt, or by what is not to be learned from it.
+SHOWN_SINCE = """SELECT 1 FROM receipts WHERE owner = :owner AND at >= :since
+UNION ALL SELECT 1 FROM echoes WHERE owner = :owner AND at >= :since LIMIT 1"""
+
 ECHOES = "SELECT fingerprint FROM echoes WHERE owner = :owner AND session = :session"
 FORGET_ECHOES = "DELETE FROM echoes WHERE owner = :owner AND memory = :memory"
 FORGET_LATE_ECHOES = f"""{FORGET_ECHOES}
