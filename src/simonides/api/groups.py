@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Literal
 
-from simonides.api.call import Bound
+from simonides.api.call import Bound, engine_of
 from simonides.change import privacy, review
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import Event, Outcome
@@ -20,6 +21,8 @@ from simonides.core.results import (
     Verification,
     Waiting,
 )
+from simonides.data import imports
+from simonides.data.results import ImportReport
 from simonides.govern import audit
 from simonides.life import consolidate, gc, hygiene, metrics
 from simonides.life.results import Collection, Consolidation, HygieneReport, Metrics
@@ -320,6 +323,41 @@ class Maintenance(Bound):
             StoreError: If the store cannot be read.
         """
         return self._call(metrics.metrics)
+
+
+class Data(Bound):
+    """What comes from other programs."""
+
+    def import_from(
+        self,
+        path: str | Path,
+        *,
+        format: str | None = None,
+        of: str | None = None,
+        dry_run: bool = False,
+        progress: Callable[[int], object] | None = None,
+    ) -> ImportReport:
+        """Import an export of another program, and say what became of each item.
+
+        What was imported before is not stored again, so an interrupted import is run again.
+
+        Args:
+            path: A file, a ZIP or a folder of this machine.
+            format: Name of its format, for example ``chatgpt``; None recognises it.
+            of: Name of the user in the export, if it is another one there.
+            dry_run: Only say what would be done; repeats within the export count as stored.
+            progress: Called with the number of items so far, after each transaction.
+
+        Raises:
+            InvalidInput: If the path cannot be read, or the format is not known.
+            ConfigurationError: If the store is on a server: it cannot read files of this machine.
+            QuotaExceeded: If an organisation writes too much; what came before is stored.
+            StoreError: If the store could not; what came before is stored.
+        """
+        engine_of(self._link)
+        return self._call(
+            imports.import_from, path, format=format, of=of, dry_run=dry_run, progress=progress
+        )
 
 
 class Receipts(Bound):

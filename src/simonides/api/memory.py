@@ -24,7 +24,7 @@ from simonides.core.scope import in_session
 from simonides.core.validation import text
 
 if TYPE_CHECKING:
-    from simonides.api.groups import Audit, Maintenance, Pending, Privacy, Receipts
+    from simonides.api.groups import Audit, Data, Maintenance, Pending, Privacy, Receipts
     from simonides.api.session import Session
     from simonides.api.task import Task
     from simonides.api.tools import Tools
@@ -555,6 +555,13 @@ class Memory(Bound):
         from simonides.api.groups import Maintenance
 
         return Maintenance(self._link, self._who)
+
+    @property
+    def data(self) -> Data:
+        """What comes from other programs."""
+        from simonides.api.groups import Data
+
+        return Data(self._link, self._who)
 
     @property
     def receipts(self) -> Receipts:
