@@ -54,10 +54,11 @@ def test_the_ten_lines_of_the_readme_print_what_it_shows(tmp_path, monkeypatch):
     assert printed.getvalue() == output
 
 
-def test_the_example_of_the_documents_runs(tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", ["documents.md", "import.md"])
+def test_the_example_of_a_page_runs(tmp_path, monkeypatch, page):
     monkeypatch.chdir(tmp_path)
-    [program] = blocks(ROOT / "docs" / "documents.md", "python")
-    exec(compile(program, "documents.md", "exec"), {})
+    [program] = blocks(ROOT / "docs" / page, "python")
+    exec(compile(program, page, "exec"), {})
 
 
 def test_the_client_of_the_server_page_reads_what_it_wrote(tmp_path, monkeypatch, web):

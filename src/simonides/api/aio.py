@@ -46,7 +46,7 @@ from simonides.core.results import (
     Waiting,
 )
 from simonides.core.settings import Settings
-from simonides.data.results import ImportReport
+from simonides.data.results import ImportReport, Inspection
 from simonides.govern.rights import Grant
 from simonides.govern.tokens import NewToken, Token
 from simonides.life.results import Collection, Consolidation, HygieneReport, Metrics, StoreMetrics
@@ -452,6 +452,23 @@ class AsyncData:
             dry_run=dry_run,
             progress=progress,
         )
+
+    async def inspect(
+        self, path: str | Path, *, format: str | None = None, html: str | Path | None = None
+    ) -> Inspection:
+        """Say what an export holds; nothing is stored.
+
+        Args:
+            path: A file, a ZIP or a folder of this machine.
+            format: Name of its format, for example ``chatgpt``; None recognises it.
+            html: A file to write a page of charts to; it loads nothing from elsewhere.
+
+        Raises:
+            InvalidInput: If the path cannot be read, the format is not known, or the page cannot
+                be written.
+            ConfigurationError: If the store is on a server: it cannot read files of this machine.
+        """
+        return await self._threads.read(self._blocking.inspect, path, format=format, html=html)
 
 
 class AsyncReceipts:

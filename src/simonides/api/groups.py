@@ -21,8 +21,8 @@ from simonides.core.results import (
     Verification,
     Waiting,
 )
-from simonides.data import imports
-from simonides.data.results import ImportReport
+from simonides.data import imports, inspect
+from simonides.data.results import ImportReport, Inspection
 from simonides.govern import audit
 from simonides.life import consolidate, gc, hygiene, metrics
 from simonides.life.results import Collection, Consolidation, HygieneReport, Metrics
@@ -358,6 +358,24 @@ class Data(Bound):
         return self._call(
             imports.import_from, path, format=format, of=of, dry_run=dry_run, progress=progress
         )
+
+    def inspect(
+        self, path: str | Path, *, format: str | None = None, html: str | Path | None = None
+    ) -> Inspection:
+        """Say what an export holds; nothing is stored.
+
+        Args:
+            path: A file, a ZIP or a folder of this machine.
+            format: Name of its format, for example ``chatgpt``; None recognises it.
+            html: A file to write a page of charts to; it loads nothing from elsewhere.
+
+        Raises:
+            InvalidInput: If the path cannot be read, the format is not known, or the page cannot
+                be written.
+            ConfigurationError: If the store is on a server: it cannot read files of this machine.
+        """
+        engine_of(self._link)
+        return self._call(inspect.inspect, path, format=format, html=html)
 
 
 class Receipts(Bound):

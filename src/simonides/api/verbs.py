@@ -150,6 +150,8 @@ VERBS: tuple[Verb, ...] = (
          "Count what happened to the memories in the last 24 hours."),
     Verb("import_from", "data", "groups:Data.import_from", "writes",
          "Import what another program exports.", is_command=False, is_routed=False),
+    Verb("inspect", "data", "groups:Data.inspect", "reads",
+         "Say what an export holds.", is_command=False, is_routed=False),
     Verb("list", "receipts", "groups:Receipts.list", "reads",
          "Print receipts, newest first, without their lines.", options=("limit",),
          path="/receipts"),

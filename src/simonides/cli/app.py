@@ -256,6 +256,17 @@ def import_file(
     return report
 
 
+@by_hand("", "inspect")
+def inspect_file(
+    context: typer.Context,
+    file: Annotated[Path, Argument(help="A file, a ZIP or a folder that a program exported.")],
+    format: Annotated[str | None, Option(help="Its format, if it is not recognised.")] = None,
+    html: Annotated[Path | None, Option(metavar="PAGE", help="Write a page of charts.")] = None,
+) -> object:
+    """Say what is junk, repeated, stale or dangerous in an export; nothing is stored."""
+    return memory(context).data.inspect(file, format=format, html=html)
+
+
 @by_hand("", "worker")
 def worker(
     context: typer.Context,

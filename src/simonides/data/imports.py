@@ -39,6 +39,7 @@ MOST_PROBLEMS = 1_000
 _KINDS = {
     OutcomeKind.HELD: "held", OutcomeKind.REVIEW: "held", OutcomeKind.BLOCKED: "refused",
     OutcomeKind.DROPPED: "refused", OutcomeKind.REFRESHED: "known", OutcomeKind.TOUCHED: "known",
+    OutcomeKind.BUMPED: "known",
 }  # fmt: skip
 _BEST = ("stored", "known", "held", "refused", "unreadable", "left")
 
@@ -232,7 +233,12 @@ class _Import:
         with self.engine.db.read(self.who.owner) as connection:
             params = {"owner": self.who.owner, "key": key}
             known = connection.one(statements.IDEMPOTENT, params)
-        return draft if known is None else Kept("known")
+        if known is None:
+            return draft
+        if _KINDS.get(OutcomeKind(known[1])) != "refused":
+            return Kept("known")
+        judged = self._judged(draft)
+        return judged if judged.outcome == "refused" else Kept("refused", ("refused_before",))
 
     def _judged(self, draft: Draft) -> Kept:
         match judge(candidate_of(self.engine, self.who, draft)):

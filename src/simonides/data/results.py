@@ -6,7 +6,7 @@ from simonides.core.record import Value
 
 
 class ImportReport(Value):
-    """What became of each item of an export; true if something was stored.
+    """What became of each item of an export.
 
     Attributes:
         format: Name of the format; of a folder with several, each.
@@ -34,5 +34,25 @@ class ImportReport(Value):
     problems: tuple[tuple[str, str], ...] = ()
     dry_run: bool = False
 
-    def __bool__(self) -> bool:
-        return self.stored > 0
+
+class Inspection(Value):
+    """What an export holds, before anything is stored.
+
+    Attributes:
+        format: Name of the format; of a folder with several, each.
+        entries: Number of its items.
+        found: How many are ``turns``, ``statements``, ``junk``, ``unreadable``, ``duplicates``,
+            ``stale``, ``contradictory``, ``secrets``, ``instructions`` from outside, ``echoes`` of
+            a digest, or ``without_owner``; an item may be several of these.
+        junk: How often each reason occurred for which an item is no memory.
+        months: How many items were said in each month, such as ``2026-01``.
+        examples: Of each finding up to five, each with its place and the beginning of its text; of
+            a secret the rule that found it.
+    """
+
+    format: str
+    entries: int
+    found: Mapping[str, int]
+    junk: Mapping[str, int]
+    months: Mapping[str, int]
+    examples: Mapping[str, tuple[tuple[str, str], ...]]
