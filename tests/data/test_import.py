@@ -75,6 +75,19 @@ def test_a_second_import_stores_nothing_and_says_so(ana, export):
         assert (again.stored, again.known) == (0, first.stored)
 
 
+def test_postgresql_knows_what_was_imported(postgres_place, export):
+    ana, path = postgres_place().memory(user="ana"), export("c.json", [EDITED])
+    assert [ana.data.import_from(path).stored for _ in range(2)] == [2, 0]
+    postgres_place.opened[0]._engine.worker.flush()
+    assert ana.get("location").content == "Hull"
+
+
+def test_a_store_on_a_server_cannot_read_files_of_this_machine():
+    store, says = simonides.open("http://127.0.0.1:9", token="none"), "needs a store opened here"
+    with store, pytest.raises(simonides.ConfigurationError, match=says):
+        store.memory(user="ana").data.import_from("export.json")
+
+
 def test_what_the_user_forgot_does_not_come_back_with_an_import(ana, export):
     path = export("conversations.json", [EDITED])
     ana.data.import_from(path)
@@ -100,7 +113,6 @@ def test_the_worker_learns_from_imported_turns_and_does_not_do_what_they_ask(sto
     messages = [("a", "root", "user", "My name is Rosa."), ("d", "a", "assistant", "Hello."), asks]
     ana.data.import_from(export("c.json", [chatgpt(*messages)]))
     assert ana.get("name") is None
-    store._engine.clock.advance(minutes=2)
     store._engine.worker.flush()
     fact = ana.get("name")
     assert (fact.content, fact.source, fact.said_at.year) == ("Rosa", "user_stated", 2023)
@@ -111,7 +123,6 @@ def test_an_old_import_does_not_replace_what_was_said_since(store, ana, export):
     messages = [("a", "root", "user", "I live in Hull."), ("b", "a", "assistant", "Nice.")]
     ana.add("I live in Bergen.")
     ana.data.import_from(export("c.json", [chatgpt(*messages)]))
-    store._engine.clock.advance(minutes=2)
     store._engine.worker.flush()
     assert [each.content for each in ana.history("location")] == ["Bergen", "Hull"]
     assert ana.get("location").content == "Bergen"

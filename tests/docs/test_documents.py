@@ -108,6 +108,8 @@ def test_commands_of_the_documents_run(tmp_path):
     (tmp_path / "policy.yaml").write_text("version: mine\n")
     (tmp_path / "handbook").mkdir()
     (tmp_path / "handbook" / "leave.md").write_text("Everyone has 30 days of vacation.\n")
+    said = {"id": "1", "role": "user", "session": "s", "content": "I live in Bergen."}
+    (tmp_path / "conversations.json").write_text(json.dumps([said]))
     commands = [
         line[2:]
         for page in PAGES

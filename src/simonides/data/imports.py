@@ -24,7 +24,7 @@ from simonides.data.formats.items import Item, Left, Statement, Turn
 from simonides.data.formats.known import read_export
 from simonides.data.results import ImportReport
 from simonides.prompt.lines import TITLE
-from simonides.sessions.imported import Kept, keep_turns, known_messages
+from simonides.sessions.imported import Kept, keep_turns, known_messages, read_soon
 from simonides.storage import statements
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import Drop, Hold, judge
@@ -76,7 +76,10 @@ def import_from(
         run.keep(name, batch)
         if progress is not None:
             progress(run.counts.total())
-    engine.worker.ask("embed", who.owner)
+    if not dry_run:
+        for session in run.sessions:
+            read_soon(engine, session)
+        engine.worker.ask("embed", who.owner)
     return run.report()
 
 
@@ -107,7 +110,7 @@ class _Import:
     reasons: Counter[str] = field(default_factory=Counter)
     problems: list[tuple[str, str]] = field(default_factory=list)
     formats: dict[str, None] = field(default_factory=dict)
-    conversations: int = 0
+    sessions: dict[Principal, None] = field(default_factory=dict)
     session: Principal | None = None
     known: set[str] = field(default_factory=set)
     unnamed: Counter[str] = field(default_factory=Counter)
@@ -130,7 +133,7 @@ class _Import:
         """Return what was counted."""
         return ImportReport(
             format=", ".join(self.formats),
-            conversations=self.conversations,
+            conversations=len(self.sessions),
             reasons=dict(self.reasons),
             problems=tuple(self.problems),
             dry_run=self.dry_run,
@@ -148,7 +151,7 @@ class _Import:
         session = _session(self.who, f"{format}:{turns[0].conversation}")
         if session != self.session:
             self.session, self.known = session, known_messages(self.engine, session)
-            self.conversations += 1
+            self.sessions[session] = None
             self.unnamed.clear()
             self.said = None
         became: dict[int, list[Kept]] = {n: [] for n in range(len(turns))}

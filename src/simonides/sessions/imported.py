@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from simonides.capture.messages import Message
 from simonides.conversations.parts import (
-    QUIET_MS,
     conversation_name,
     go_on,
     keep_part,
@@ -22,7 +21,7 @@ from simonides.conversations.parts import (
     turns_named,
     turns_of,
 )
-from simonides.core.clock import local_time, to_ms
+from simonides.core.clock import MINUTE_MS, local_time, to_ms
 from simonides.core.engine import Engine
 from simonides.core.outcome import Outcome, OutcomeKind
 from simonides.core.record import Draft, Trust
@@ -41,6 +40,10 @@ from simonides.write.remember import decided_alone, embedded, take
 
 LEARN = "learn"
 """The job that reads the stored turns of a part."""
+
+LATER_MS = 10 * MINUTE_MS
+"""When turns are read at the latest, should the import that stored them be killed. Chosen: longer
+than an import of 100,000 turns, which the reading would slow."""
 
 BATCH = 8
 """Turns that are read in one transaction, so that others wait for at most a third of a second."""
@@ -96,8 +99,17 @@ def keep_turns(
                 outcomes.append(decided_alone(write, at, lifts=False))
                 position += outcomes[-1].record is not None
             kept.append(_kept(message, outcomes))
-        _note_part(engine, tx, who, first, position - first, messages)
+        if position > first:
+            _note_part(engine, tx, who, first, position - first, messages)
     return kept
+
+
+def read_soon(engine: Engine, who: Principal) -> None:
+    """Let the worker read what was stored of a conversation."""
+    with engine.db.read(who.owner) as connection:
+        part = last_part(connection, who)
+    if part is not None:
+        engine.worker.ask(LEARN, who.owner, part.id.hex())
 
 
 def learn(engine: Engine, owner: str, id: str) -> int:
@@ -167,7 +179,7 @@ def _note_part(
     # A language model would cost: it does not read what was said elsewhere.
     data = {"learned": first - 1, **part.data, "read": first + turns - 1}
     keep_part(tx.connection, tx.owner, part._replace(data=data))
-    due = {"owner": tx.owner, "at": tx.now + QUIET_MS, "job": f"{LEARN} {part.id.hex()}"}
+    due = {"owner": tx.owner, "at": tx.now + LATER_MS, "job": f"{LEARN} {part.id.hex()}"}
     tx.connection.run(statements.SET_DUE, due)
 
 
