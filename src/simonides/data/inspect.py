@@ -20,7 +20,7 @@ from simonides.data.formats.known import read_export
 from simonides.data.page import page_of
 from simonides.data.results import Inspection
 from simonides.hygiene.contradiction import contradict
-from simonides.hygiene.injection import find_injection
+from simonides.hygiene.injection import INSTRUCTION, find_injection
 from simonides.hygiene.secrets import find_secrets
 from simonides.prompt.lines import TITLE
 from simonides.text.analyse import analyse
@@ -139,12 +139,12 @@ class _Look:
             self._note("echoes", item, text)
         elif secrets := find_secrets(text):
             self._note("secrets", item, ", ".join(each.name for each in secrets))
-        is_said = isinstance(item, Turn)
-        if not is_own and (find_injection(text, orders=not is_said) or self._orders(item, text)):
+        if is_own:
+            return
+        command = find_injection(text) or (INSTRUCTION if gives_order(text) else None)
+        # Many harmless answers of a model resemble instructions.
+        if command is not None and (command != INSTRUCTION or isinstance(item, Statement)):
             self._note("instructions", item, text)
-
-    def _orders(self, item: Item, text: str) -> bool:
-        return isinstance(item, Statement) and gives_order(text)
 
     def _statement(self, item: Statement, text: str, at: datetime | None) -> None:
         mark = fingerprint(text)

@@ -226,12 +226,11 @@ def _command(candidate: Candidate, texts: _Texts) -> str | None:
         return None
     content = (candidate.content,) if texts.has_content else ()
     text = "\n".join((*content, *texts.statements))
+    injection = find_injection(text) if text else None
+    if injection is None and candidate.label.trust is Trust.EXTERNAL and gives_order(text):
+        injection = INSTRUCTION
     # A turn is a record of what was said; many harmless answers of a model resemble instructions.
-    injection = find_injection(text, orders=not candidate.is_turn) if text else None
-    if injection is not None or candidate.is_turn:
-        return injection
-    is_order = candidate.label.trust is Trust.EXTERNAL and gives_order(text)
-    return INSTRUCTION if is_order else None
+    return None if injection == INSTRUCTION and candidate.is_turn else injection
 
 
 def _refusal(candidate: Candidate) -> str | None:
