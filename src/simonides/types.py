@@ -20,6 +20,7 @@ from simonides.core.results import (
     Waiting,
 )
 from simonides.core.scope import Principal, Right, Scope
+from simonides.data.results import ImportReport, Inspection
 from simonides.govern.alerts import Alert
 from simonides.govern.rights import Grant
 from simonides.knowledge.results import DocumentSource, SourceReport
@@ -38,8 +39,8 @@ from simonides.safety.results import Feedback, SafetyRecord
 __all__ = [
     "AgentRun", "Alert", "AuditReport", "Buffer", "Clock", "Collection", "Consolidation",
     "Conversation", "DocumentSource", "Embedder", "Event", "EventType", "Feedback", "Grant",
-    "HygieneReport", "Insight", "Latency", "Meeting", "Metrics", "ModelUsage", "Partition",
-    "Policy", "Principal", "Reranker", "Right", "SafetyRecord", "Scope", "SessionReport",
-    "SourceReport", "StoreMetrics", "TaskReport", "TokenCounter", "ToolReply", "Triple",
-    "Verification", "Waiting",
+    "HygieneReport", "ImportReport", "Insight", "Inspection", "Latency", "Meeting", "Metrics",
+    "ModelUsage", "Partition", "Policy", "Principal", "Reranker", "Right", "SafetyRecord", "Scope",
+    "SessionReport", "SourceReport", "StoreMetrics", "TaskReport", "TokenCounter", "ToolReply",
+    "Triple", "Verification", "Waiting",
 ]  # fmt: skip

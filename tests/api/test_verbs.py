@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from simonides.api.admin import Admin
-from simonides.api.groups import Audit, Maintenance, Pending, Privacy, Receipts
+from simonides.api.groups import Audit, Data, Maintenance, Pending, Privacy, Receipts
 from simonides.api.memory import Memory
 from simonides.api.session import Session
 from simonides.api.store import Store
@@ -18,7 +18,7 @@ from simonides.api.task import Task
 from simonides.api.verbs import GROUPS, VERBS
 
 ROOT = Path(__file__).parents[2]
-FACES = (Memory, Session, Privacy, Pending, Maintenance, Receipts, Audit, Task, Admin, Store)
+FACES = (Memory, Session, Privacy, Pending, Maintenance, Data, Receipts, Audit, Task, Admin, Store)
 OBJECTS = {
     "Memory.session", "Memory.task", "Memory.tools", "Admin.memory", "Store.memory",
     "Store.visitor", "Store.admin", "Store.agent", "Store.flush", "Store.close",

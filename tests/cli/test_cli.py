@@ -441,6 +441,22 @@ def test_a_refusal_is_said_listed_and_taken_back(ana: Run) -> None:
     assert "1" in ana("privacy", "forget", "my boss").out
 
 
+def test_an_export_is_inspected_and_imported(ana: Run, tmp_path: Path) -> None:
+    rows = [{"content": "Likes tea", "key": "drink"}, {"content": "PIN: 4711, my card's pin"}]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    page = tmp_path / "page.html"
+    assert "secrets" in ana("inspect", tmp_path / "rows.jsonl", "--html", page).out
+    assert page.read_text().startswith("<!doctype html>")
+    tried = ana("import", tmp_path / "rows.jsonl", "--dry-run", "--json").json
+    assert (tried["stored"], tried["refused"], tried["dry_run"]) == (1, 1, True)
+    assert ana("import", tmp_path / "rows.jsonl", "--format", "plain").code == 0
+    again = ana("import", tmp_path / "rows.jsonl", "--json")
+    assert (again.code, again.json["stored"], again.json["known"]) == (0, 0, 1)
+    assert again.json["problems"] == [["line 2", "secret:pin"]]
+    assert "Likes tea" in ana("get", "drink").out
+    assert "chatgpt" in ana("import", tmp_path / "rows.jsonl", "--format", "x").err
+
+
 def test_a_session_is_noted_shown_and_ended(ana: Run) -> None:
     of_monday = ("--session", "monday")
     ana("add", "We agreed to paint the hall on 4 June. Never use the red paint.", *of_monday)

@@ -54,10 +54,11 @@ def test_the_ten_lines_of_the_readme_print_what_it_shows(tmp_path, monkeypatch):
     assert printed.getvalue() == output
 
 
-def test_the_example_of_the_documents_runs(tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", ["documents.md", "import.md"])
+def test_the_example_of_a_page_runs(tmp_path, monkeypatch, page):
     monkeypatch.chdir(tmp_path)
-    [program] = blocks(ROOT / "docs" / "documents.md", "python")
-    exec(compile(program, "documents.md", "exec"), {})
+    [program] = blocks(ROOT / "docs" / page, "python")
+    exec(compile(program, page, "exec"), {})
 
 
 def test_the_client_of_the_server_page_reads_what_it_wrote(tmp_path, monkeypatch, web):
@@ -107,6 +108,8 @@ def test_commands_of_the_documents_run(tmp_path):
     (tmp_path / "policy.yaml").write_text("version: mine\n")
     (tmp_path / "handbook").mkdir()
     (tmp_path / "handbook" / "leave.md").write_text("Everyone has 30 days of vacation.\n")
+    said = {"id": "1", "role": "user", "session": "s", "content": "I live in Bergen."}
+    (tmp_path / "conversations.json").write_text(json.dumps([said]))
     commands = [
         line[2:]
         for page in PAGES

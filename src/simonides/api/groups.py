@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from simonides.api.call import Bound
+from simonides.api.call import Bound, engine_of
 from simonides.change import privacy, review
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import Event, Outcome
@@ -23,8 +23,9 @@ from simonides.core.results import (
     Verification,
     Waiting,
 )
-from simonides.data import dump
+from simonides.data import dump, imports, inspect
 from simonides.data import erase as erasing
+from simonides.data.results import ImportReport, Inspection
 from simonides.govern import audit
 from simonides.life import consolidate, gc, hygiene, metrics
 from simonides.life.results import Collection, Consolidation, HygieneReport, Metrics
@@ -34,7 +35,7 @@ from simonides.safety.results import Feedback, SafetyRecord
 
 
 class Data(Bound):
-    """What is stored of one owner, as a whole."""
+    """What is stored of one owner, as a whole: in, out, and gone."""
 
     def export(self, path: str | Path) -> Dump:
         """Write everything of the user to a new file of JSON lines, which `restore` reads.
@@ -54,6 +55,55 @@ class Data(Bound):
             StoreError: If it was cut or changed, or the store could not.
         """
         return self._call(dump.restore, path)
+
+    def import_from(
+        self,
+        path: str | Path,
+        *,
+        format: str | None = None,
+        of: str | None = None,
+        dry_run: bool = False,
+        progress: Callable[[int], object] | None = None,
+    ) -> ImportReport:
+        """Import an export of another program, and say what became of each item.
+
+        What was imported before is not stored again, so an interrupted import is run again.
+
+        Args:
+            path: A file, a ZIP or a folder of this machine.
+            format: Name of its format, for example ``chatgpt``; None recognises it.
+            of: Name of the user in the export, if it is another one there.
+            dry_run: Only say what would be done; repeats within the export count as stored.
+            progress: Called with the number of items so far, after each transaction.
+
+        Raises:
+            InvalidInput: If the path cannot be read, or the format is not known.
+            ConfigurationError: If the store is on a server: it cannot read files of this machine.
+            QuotaExceeded: If an organisation writes too much; what came before is stored.
+            StoreError: If the store could not; what came before is stored.
+        """
+        engine_of(self._link)
+        return self._call(
+            imports.import_from, path, format=format, of=of, dry_run=dry_run, progress=progress
+        )
+
+    def inspect(
+        self, path: str | Path, *, format: str | None = None, html: str | Path | None = None
+    ) -> Inspection:
+        """Say what an export holds; nothing is stored.
+
+        Args:
+            path: A file, a ZIP or a folder of this machine.
+            format: Name of its format, for example ``chatgpt``; None recognises it.
+            html: A file to write a page of charts to; it loads nothing from elsewhere.
+
+        Raises:
+            InvalidInput: If the path cannot be read, the format is not known, or the page cannot
+                be written.
+            ConfigurationError: If the store is on a server: it cannot read files of this machine.
+        """
+        engine_of(self._link)
+        return self._call(inspect.inspect, path, format=format, html=html)
 
     def erase(self, *, confirm: str) -> Erasure:
         """Delete everything of the user, with its bytes: memories, conversations, tasks, trail.

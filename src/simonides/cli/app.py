@@ -245,6 +245,40 @@ def restore(
     return restore(backup, given["store"], actor=actor, accept_loss=accept_loss)
 
 
+@by_hand("", "import")
+def import_file(
+    context: typer.Context,
+    file: Annotated[Path, Argument(help="A file, a ZIP or a folder that a program exported.")],
+    format: Annotated[str | None, Option(help="Its format, if it is not recognised.")] = None,
+    of: Annotated[str | None, Option(help="The user's name in it, if another.")] = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="Only say what would be done.")] = False,
+) -> object:
+    """Import conversations and memories that another program exports."""
+    err = context.find_root().obj.err
+    shows = err.isatty()
+
+    def progress(items: int) -> None:
+        if shows:
+            print(f"\r{items:,} items", end="", file=err, flush=True)
+
+    data = memory(context).data
+    report = data.import_from(file, format=format, of=of, dry_run=dry_run, progress=progress)
+    if shows:
+        print(file=err)
+    return report
+
+
+@by_hand("", "inspect")
+def inspect_file(
+    context: typer.Context,
+    file: Annotated[Path, Argument(help="A file, a ZIP or a folder that a program exported.")],
+    format: Annotated[str | None, Option(help="Its format, if it is not recognised.")] = None,
+    html: Annotated[Path | None, Option(metavar="PAGE", help="Write a page of charts.")] = None,
+) -> object:
+    """Say what is junk, repeated, stale or dangerous in an export; nothing is stored."""
+    return memory(context).data.inspect(file, format=format, html=html)
+
+
 @by_hand("", "worker")
 def worker(
     context: typer.Context,

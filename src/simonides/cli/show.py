@@ -21,7 +21,8 @@ from simonides.core.errors import (
     SimonidesError,
 )
 from simonides.core.outcome import Event, Outcome
-from simonides.core.record import Record, Source
+from simonides.core.record import Record, Source, Value
+from simonides.data.results import ImportReport, Inspection
 from simonides.govern.rights import Grant
 from simonides.govern.tokens import NewToken, Token
 from simonides.knowledge.results import DocumentSource, SourceReport
@@ -57,6 +58,8 @@ PARTS = {
 }  # fmt: skip
 """What the parts of `Hit.why` are called in lines for people; others by their own name."""
 
+
+_FIGURES = (Collection, HygieneReport, Metrics, StoreMetrics, ImportReport, Inspection)
 
 WRONG_USE = (ConfigurationError, InvalidInput, OwnerRequired, PolicyInvalid, ScopeDenied)
 """Errors with exit code 2."""
@@ -183,8 +186,8 @@ def _lines(result: Any) -> Iterable[str]:
             yield _item(result)
         case results.AddReport() | SourceReport() | Diagnosis():
             yield from _report(result)
-        case Collection() | HygieneReport() | Metrics() | StoreMetrics():
-            yield from _fields(result.to_dict())
+        case Value() if type(result) in _FIGURES:
+            yield from _figures(result)
         case {"prompt": prompt}:
             yield str(prompt)
         case _:
@@ -374,6 +377,15 @@ def _fields(result: Mapping[str, Any]) -> Iterable[str]:
             value = [f"{inner} {number}" for inner, number in value.items()]
         text = ", ".join(value) if isinstance(value, list) else value
         yield f"{name:<12} {'-' if text in (None, '') else _visible(str(text))}"
+
+
+def _figures(result: Value) -> Iterable[str]:
+    data = result.to_dict()
+    problems, examples = data.pop("problems", ()), data.pop("examples", {})
+    yield from _fields(data)
+    yield from (f"{place}: {why}" for place, why in problems)
+    for finding, texts in examples.items():
+        yield from (f"{finding}: {place}: {_visible(text)}" for place, text in texts)
 
 
 def _latency(verbs: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:

@@ -28,6 +28,7 @@ from simonides.life.consolidate import reflect_if_due
 from simonides.models.embedder import EmbedderFailed, embed
 from simonides.safety import records
 from simonides.sessions.end import end_idle, read_idle
+from simonides.sessions.imported import LEARN, learn
 from simonides.storage import statements
 from simonides.storage.database import Row
 from simonides.storage.rows import MemoryRow, memories, record_of
@@ -46,6 +47,7 @@ Job = Callable[[Engine, str, Any], object]
 JOBS: Mapping[str, Job] = {
     "end": end_idle,
     "read": read_idle,
+    LEARN: learn,
     pending.EXPIRE: lambda engine, owner, _: _expire(engine, owner),
     GC: lambda engine, owner, argument: _daily(engine, owner, argument),
     records.EXPIRE: lambda engine, owner, _: records.expire(engine, owner),

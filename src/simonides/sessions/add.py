@@ -336,13 +336,14 @@ def _judged(
     facts = [Draft(**{**shared, "role": None, **fields}) for fields in read]
     judged = [judge(candidate_of(engine, who, fact)) for fact in facts]
     first = len(piece.learned)
-    judged[first:] = [_held(each, IMPLIED) for each in judged[first:]]
+    judged[first:] = [held(each, IMPLIED) for each in judged[first:]]
     if piece.origin == UNSURE:
-        judged = [_held(each, "unsure_whose") for each in judged]
+        judged = [held(each, "unsure_whose") for each in judged]
     return judge(candidate_of(engine, who, turn)), judged
 
 
-def _held(judged: Judgement, reason: str) -> Judgement:
+def held(judged: Judgement, reason: str) -> Judgement:
+    """Return a judgement that waits for a person instead of a commit."""
     return Hold(judged.candidate, (reason,)) if isinstance(judged, Commit) else judged
 
 

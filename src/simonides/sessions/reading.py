@@ -139,13 +139,16 @@ def _evidence(fields: Mapping[str, Any]) -> str:
     return str(fields.get("quote", fields["content"]))
 
 
-def pieces_of(message: Message, *, me: str | None, source: str | None) -> list[Piece]:
+def pieces_of(
+    message: Message, *, me: str | None, source: str | None, reads: bool = True
+) -> list[Piece]:
     """Return the turns that a message becomes; none if it has no text.
 
     Args:
         message: The message.
         me: The user's name in it; a user's message under another name is another person's.
         source: What the caller says of all messages; it may lower a role's trust, never raise it.
+        reads: Whether the user's words are understood; else `understood` does it later.
     """
     speaker, by_role = message.name, _SOURCES.get(message.role, "user_stated")
     said_by = min(source or by_role, by_role, key=lambda name: Source(name).trust.rank)
@@ -162,9 +165,16 @@ def pieces_of(message: Message, *, me: str | None, source: str | None) -> list[P
                     pieces.append(Piece(chunk, "user", None, "external", "quoted"))
                 continue
             piece = Piece(chunk, "user", speaker, "user_stated")
-            left -= _understand(piece, left)
+            left -= _understand(piece, left) if reads else 0
             pieces.append(piece if part.whose is Whose.OWN else _unsure(piece, chunk))
     return pieces
+
+
+def understood(text: str, speaker: str | None, origin: str | None) -> Piece:
+    """Return what a turn of the user that was stored unread says."""
+    piece = Piece(text, "user", speaker, "user_stated")
+    _understand(piece, MOST_SENTENCES)
+    return _unsure(piece, text) if origin == UNSURE else piece
 
 
 def _typed(message: Message) -> list[Fragment]:

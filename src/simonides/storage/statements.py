@@ -224,6 +224,7 @@ CURRENT_OF_ROOT = _SQL["CURRENT_OF_ROOT"]
 
 TURN_AT = _SQL["TURN_AT"]
 LAST_TURNS = _SQL["LAST_TURNS"]
+MESSAGE_IDS = _SQL["MESSAGE_IDS"]
 
 # What ended by a statement that was said later than a moment.
 ENDED_LATER = f"""{_ROWS} AND category = :category AND ended = 'superseded' AND ended_by IN (

@@ -51,6 +51,12 @@ WHERE owner = :owner AND session = :session AND position IS NOT NULL AND known_t
   AND COALESCE(task, '') = :task AND COALESCE(purpose, '') = :purpose
 ORDER BY position DESC LIMIT :limit
 
+-- name: MESSAGE_IDS
+-- Of every version: a message that was edited or cut is known, too.
+SELECT DISTINCT message_id FROM memories
+WHERE owner = :owner AND session = :session AND message_id IS NOT NULL
+  AND COALESCE(task, '') = :task AND COALESCE(purpose, '') = :purpose
+
 -- name: KNOWN
 {ROWS} AND position IS NULL AND known_to IS NULL AND COALESCE(purpose, '') = :purpose
   AND task IS NULL AND audience IS NULL AND sensitivity <> 'sensitive' AND kind <> 'episodic'

@@ -127,6 +127,7 @@ class Transaction:
         has_tombstones: Whether anything of the owner was forgotten before.
         gone: Rows that this change deletes, if a list is given to take them.
         is_bulk: Whether one call stores several statements, as an import does.
+        compares_later: Whether a job compares what it inserts with what is known.
         events: What is appended to the chain, as rows.
     """
 
@@ -147,7 +148,7 @@ class Transaction:
         self.events: list[dict[str, Any]] = []
         self.ended: list[bytes] = []
         self.gone: list[MemoryRow] | None = None
-        self.is_bulk = False
+        self.is_bulk = self.compares_later = False
 
     @property
     def policy(self) -> Policy:

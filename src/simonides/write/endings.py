@@ -84,7 +84,8 @@ def note_endings(write: OwnerWrite, row: MemoryRow) -> None:
         write: The change that inserts it; its index holds it.
         row: A version in force.
     """
-    if row["trust"] != Trust.USER or row["role"] not in (None, "user"):
+    is_own = row["trust"] == Trust.USER and row["role"] in (None, "user")
+    if not is_own or write.tx.compares_later:
         return
     tx, record = write.tx, record_of(row)
     news = [each for each in statements_of(record) if each.may_end]

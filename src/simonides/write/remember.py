@@ -48,6 +48,7 @@ def remember(
     *,
     atomic: bool = True,
     by_model: bool = False,
+    lifts: bool = True,
 ) -> Outcomes:
     """Store statements, or say why not. A refusal concerns its own draft only.
 
@@ -58,6 +59,7 @@ def remember(
         atomic: One transaction, at most 500 drafts of one owner. False takes any number, in slices;
             on an error the slices before it are stored.
         by_model: Whether a model proposes them, as for `judge`.
+        lifts: Whether the user says it now, which lifts a tombstone; an agent's note does not.
 
     Raises:
         InvalidInput: If a value is not storable; nothing was written.
@@ -80,13 +82,15 @@ def remember(
     take(engine, judged)
     outcomes: list[Outcome] = []
     is_bulk = len(drafts) > 1 and not by_model
+    lifts = lifts and who.agent is None
     for owner, group in groupby(judged, key=lambda each: each.candidate.scope.owner):
         rest = list(group)
         size, turn_s = (len(rest), None) if atomic else (SLICE, TURN_S)
         later = len(drafts) > SLICE
         for first in range(0, len(rest), size):
             part = rest[first : first + size]
-            outcomes += _write(engine, who, owner, part, turn_s, turns_later=later, is_bulk=is_bulk)
+            kept = {"turns_later": later, "is_bulk": is_bulk, "lifts": lifts}
+            outcomes += _write(engine, who, owner, part, turn_s, **kept)
         if later:
             engine.worker.ask("embed", owner)
     for outcome, each in zip(outcomes, judged, strict=True):
@@ -136,6 +140,7 @@ def _write(
     *,
     turns_later: bool,
     is_bulk: bool,
+    lifts: bool,
 ) -> list[Outcome]:
     """Store candidates of one owner; after ``turn_s`` seconds, go on in another transaction."""
     waiting = _embedded_news(engine, owner, judged, turns_later=turns_later)
@@ -144,7 +149,7 @@ def _write(
         with owner_write(engine, owner, who.name) as write:
             write.tx.is_bulk, begun = is_bulk, time.perf_counter()
             for each in in_steps(waiting[len(outcomes) :]):
-                outcomes.append(_once(write, who, each))
+                outcomes.append(_once(write, who, each, lifts=lifts))
                 if turn_s is not None and time.perf_counter() - begun > turn_s:
                     break
     return outcomes
@@ -214,9 +219,9 @@ def embedded(engine: Engine, judged: Sequence[J], *, turns_later: bool = False) 
     return judgements
 
 
-def _once(write: OwnerWrite, who: Principal, judged: Judgement) -> Outcome:
+def _once(write: OwnerWrite, who: Principal, judged: Judgement, *, lifts: bool) -> Outcome:
     """Store one candidate, or return the first outcome of its idempotency key."""
-    candidate, tx, lifts = judged.candidate, write.tx, who.agent is None
+    candidate, tx = judged.candidate, write.tx
     if candidate.draft.idempotency_key is None:
         return decided(write, judged, lifts=lifts)
     asked = f"{candidate.scope.path} {candidate.partition.purpose} {candidate.draft!r}"
@@ -271,10 +276,10 @@ def decided(write: OwnerWrite, judged: Judgement, *, lifts: bool = True) -> Outc
             return Outcome(kind=OutcomeKind.HELD, reasons=reasons, events=(event,))
 
 
-def decided_alone(write: OwnerWrite, judged: Judgement) -> Outcome:
+def decided_alone(write: OwnerWrite, judged: Judgement, *, lifts: bool = True) -> Outcome:
     """Store a commit as `decided`; for one that fits no quota, say so instead of raising."""
     try:
-        return decided(write, judged)
+        return decided(write, judged, lifts=lifts)
     except QuotaExceeded as error:
         full = Drop(judged.candidate, (f"quota:{error.what}",), blocked=False)
         return rejected(write.tx, full)

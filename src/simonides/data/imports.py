@@ -1,0 +1,269 @@
+"""Imports what other programs export: conversations become turns, statements become memories.
+
+Every item has an outcome. What was imported before is known by its conversation and message, or by
+its idempotency key, so an import that was interrupted is run again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from simonides.capture.messages import Message, read_messages
+from simonides.core.engine import Engine
+from simonides.core.errors import InvalidInput, InvalidScope
+from simonides.core.outcome import Outcome, OutcomeKind
+from simonides.core.record import Draft
+from simonides.core.scope import Principal, in_session
+from simonides.data.formats.items import Item, Left, Statement, Turn
+from simonides.data.formats.known import read_export
+from simonides.data.results import ImportReport
+from simonides.prompt.lines import TITLE
+from simonides.sessions.imported import Kept, keep_turns, known_messages, read_soon
+from simonides.storage import statements
+from simonides.write.candidate import candidate_of
+from simonides.write.judge import Drop, Hold, judge
+from simonides.write.remember import remember
+
+SLICE = 64
+"""Maximum items of one transaction, as of one call of `add`."""
+
+MOST_PROBLEMS = 1_000
+"""Problems that a report names one by one. Chosen: it bounds the report."""
+
+_KINDS = {
+    OutcomeKind.HELD: "held", OutcomeKind.REVIEW: "held", OutcomeKind.BLOCKED: "refused",
+    OutcomeKind.DROPPED: "refused", OutcomeKind.REFRESHED: "known", OutcomeKind.TOUCHED: "known",
+    OutcomeKind.BUMPED: "known",
+}  # fmt: skip
+_BEST = ("stored", "known", "held", "refused", "unreadable", "left")
+
+
+def import_from(
+    engine: Engine,
+    who: Principal,
+    path: str | Path,
+    *,
+    format: str | None = None,
+    of: str | None = None,
+    dry_run: bool = False,
+    progress: Callable[[int], object] | None = None,
+) -> ImportReport:
+    """Import an export of another program, and say what became of each item.
+
+    Args:
+        engine: The store.
+        who: The user.
+        path: A file, a ZIP or a folder of this machine.
+        format: Name of its format; None recognises it.
+        of: Name of the user in the export, if it is another one there.
+        dry_run: Only say what would be done; repeats within the export count as stored.
+        progress: Called with the number of items so far, after each transaction.
+
+    Raises:
+        InvalidInput: If the path cannot be read, or the format is not known.
+        QuotaExceeded: If an organisation writes too much; what came before is stored.
+        StoreError: If the store could not; what came before is stored.
+    """
+    run = _Import(engine, who, of, dry_run=dry_run)
+    for name, batch in _batches(read_export(Path(path), format)):
+        run.formats[name] = None
+        run.keep(name, batch)
+        if progress is not None:
+            progress(run.counts.total())
+    if not dry_run:
+        for session in run.sessions:
+            read_soon(engine, session)
+        engine.worker.ask("embed", who.owner)
+    return run.report()
+
+
+def _batches(items: Iterable[tuple[str, Item]]) -> Iterator[tuple[str, list[Item]]]:
+    """Yield items that follow each other and go into one transaction."""
+    batch: list[Item] = []
+    last: tuple[str, type, str] | None = None
+    for format, item in items:
+        kind = (format, type(item), item.conversation if isinstance(item, Turn) else "")
+        if batch and (kind != last or len(batch) == SLICE):
+            yield (last or kind)[0], batch
+            batch = []
+        last = kind
+        batch.append(item)
+    if last is not None:
+        yield last[0], batch
+
+
+@dataclass
+class _Import:
+    """An import as it goes on: what it has counted, and the conversation that it is in."""
+
+    engine: Engine
+    who: Principal
+    of: str | None
+    dry_run: bool
+    counts: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    problems: list[tuple[str, str]] = field(default_factory=list)
+    formats: dict[str, None] = field(default_factory=dict)
+    sessions: dict[Principal, None] = field(default_factory=dict)
+    session: Principal | None = None
+    known: set[str] = field(default_factory=set)
+    unnamed: Counter[str] = field(default_factory=Counter)
+    said: datetime | None = None
+
+    def keep(self, format: str, batch: Sequence[Item]) -> None:
+        """Store a batch, and count what became of each item."""
+        turns = [item for item in batch if isinstance(item, Turn)]
+        stated = [item for item in batch if isinstance(item, Statement)]
+        for item in batch:
+            if isinstance(item, Left):
+                kind = "unreadable" if item.reason == "unreadable" else "left"
+                self._count(item, Kept(kind, (item.reason,)))
+        for turn, kept in self._turns(format, turns) if turns else ():
+            self._count(turn, kept)
+        for statement, kept in self._statements(format, stated):
+            self._count(statement, kept)
+
+    def report(self) -> ImportReport:
+        """Return what was counted."""
+        return ImportReport(
+            format=", ".join(self.formats),
+            conversations=len(self.sessions),
+            reasons=dict(self.reasons),
+            problems=tuple(self.problems),
+            dry_run=self.dry_run,
+            **self.counts,
+        )
+
+    def _count(self, item: Item, kept: Kept) -> None:
+        self.counts[kept.outcome] += 1
+        self.reasons.update(f"{kept.outcome}:{reason}" for reason in kept.reasons)
+        is_problem = kept.outcome in ("refused", "unreadable")
+        if is_problem and len(self.problems) < MOST_PROBLEMS:
+            self.problems.append((item.place, ", ".join(kept.reasons)))
+
+    def _turns(self, format: str, turns: Sequence[Turn]) -> Iterator[tuple[Turn, Kept]]:
+        session = _session(self.who, f"{format}:{turns[0].conversation}")
+        if session != self.session:
+            self.session, self.known = session, known_messages(self.engine, session)
+            self.sessions[session] = None
+            self.unnamed.clear()
+            self.said = None
+        became: dict[int, list[Kept]] = {n: [] for n in range(len(turns))}
+        fresh: list[tuple[int, Message]] = []
+        for number, turn in enumerate(turns):
+            try:
+                messages = read_messages([self._message(turn)])
+            except InvalidInput as error:
+                became[number].append(Kept("unreadable", (error.field,)))
+                continue
+            for message in messages:
+                # A message without a time was said after the one before it.
+                self.said = message.at or self.said
+                message = message._replace(at=self.said)
+                if message.role == "tool":
+                    became[number].append(Kept("left", ("tool",)))
+                elif message.id in self.known:
+                    became[number].append(Kept("known"))
+                else:
+                    fresh.append((number, message))
+                    self.known.add(message.id or "")
+        new = [message for _, message in fresh]
+        kept = keep_turns(self.engine, session, new, dry_run=self.dry_run) if new else []
+        for (number, _), each in zip(fresh, kept, strict=True):
+            became[number].append(each)
+        for number, turn in enumerate(turns):
+            yield turn, min(became[number], key=lambda each: _BEST.index(each.outcome))
+
+    def _message(self, turn: Turn) -> dict[str, object]:
+        id = turn.id
+        if id is None or len(id) > 128:
+            id = _digest(turn.role, turn.at, turn.content, turn.id)
+            self.unnamed[id] += 1  # the same may be said twice
+            id = f"{id}-{self.unnamed[id]}"
+        named = {"role": turn.role, "content": turn.content, "id": id, "name": turn.name}
+        return {**named, "created_at": turn.at}
+
+    def _statements(
+        self, format: str, stated: Sequence[Statement]
+    ) -> Iterator[tuple[Statement, Kept]]:
+        drafts: list[tuple[Statement, Draft]] = []
+        keys = set[str | None]()
+        for item in stated:
+            drafted = self._draft(format, item)
+            if isinstance(drafted, Kept):
+                yield item, drafted
+            elif drafted.idempotency_key in keys:
+                yield item, Kept("known")
+            else:
+                keys.add(drafted.idempotency_key)
+                drafts.append((item, drafted))
+        if self.dry_run:
+            yield from ((item, self._judged(draft)) for item, draft in drafts)
+        elif drafts:
+            every = [draft for _, draft in drafts]
+            outcomes = remember(self.engine, self.who, every, atomic=False, lifts=False)
+            for (item, _), outcome in zip(drafts, outcomes, strict=True):
+                yield item, _became(outcome)
+
+    def _draft(self, format: str, item: Statement) -> Draft | Kept:
+        """Return the draft of a statement, or what became of one that is not to be written."""
+        if not item.content.strip() or TITLE in item.content:
+            return Kept("left", ("echo" if item.content.strip() else "empty",))
+        if item.users and not {self.of or self.who.home.user} & set(item.users):
+            return Kept("left", ("other_user",))
+        marks = (item.content, str(item.at), item.key, item.tags, item.is_own)
+        key = f"{format}:{_digest(item.id, *marks)}"
+        try:
+            [message] = read_messages([{"role": "user", "content": item.content, "date": item.at}])
+            draft = Draft(
+                message.text.strip(),
+                at=message.at,
+                key=item.key,
+                tags=item.tags,
+                source="user_stated" if item.is_own else "external",
+                origin=f"{format}:{item.id}" if item.id else format,
+                idempotency_key=key,
+            )
+            candidate_of(self.engine, self.who, draft)
+        except InvalidInput as error:
+            return Kept("refused", (f"invalid:{error.field}",))
+        with self.engine.db.read(self.who.owner) as connection:
+            params = {"owner": self.who.owner, "key": key}
+            known = connection.one(statements.IDEMPOTENT, params)
+        if known is None:
+            return draft
+        if _KINDS.get(OutcomeKind(known[1])) != "refused":
+            return Kept("known")
+        judged = self._judged(draft)
+        return judged if judged.outcome == "refused" else Kept("refused", ("refused_before",))
+
+    def _judged(self, draft: Draft) -> Kept:
+        match judge(candidate_of(self.engine, self.who, draft)):
+            case Drop(_, reasons):
+                return Kept("refused", reasons)
+            case Hold(_, reasons):
+                return Kept("held", reasons)
+            case _:
+                return Kept("stored")
+
+
+def _became(outcome: Outcome) -> Kept:
+    return Kept(_KINDS.get(outcome.kind, "stored"), outcome.reasons)
+
+
+def _session(who: Principal, name: str) -> Principal:
+    try:
+        return in_session(who, name)
+    except InvalidScope:  # a title may be long, or hold characters that a name may not
+        return in_session(who, f"{name.partition(':')[0]}:{_digest(name)}")
+
+
+def _digest(*parts: object) -> str:
+    text = json.dumps(parts, default=str, sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
