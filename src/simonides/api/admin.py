@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -238,9 +238,22 @@ class Admin(Bound):
         """
         return self._call(_restore, path, accept_loss=accept_loss)
 
-    def verify_audit(self) -> AuditReport:
-        """Check all rows of all owners against their audit chains."""
-        return self._call(audit.verify_all)
+    def heads(self) -> dict[str, tuple[int, str]]:
+        """Return the length and the last code of each owner's audit chain, to be kept elsewhere."""
+        return self._call(audit.heads)
+
+    def verify_audit(
+        self, *, against: Mapping[str, Sequence[int | str]] | None = None
+    ) -> AuditReport:
+        """Check all rows of all owners against their audit chains.
+
+        Args:
+            against: What `heads` returned earlier: each chain must go on from there.
+
+        Raises:
+            InvalidInput: If ``against`` is of another form.
+        """
+        return self._call(audit.verify_all, against)
 
 
 def _check_whole(who: Principal) -> None:

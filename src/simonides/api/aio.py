@@ -1606,9 +1606,22 @@ class AsyncAdmin:
         """
         return await self._threads.write(self._blocking.restore, path, accept_loss=accept_loss)
 
-    async def verify_audit(self) -> AuditReport:
-        """Check all rows of all owners against their audit chains."""
-        return await self._threads.read(self._blocking.verify_audit)
+    async def heads(self) -> dict[str, tuple[int, str]]:
+        """Return the length and the last code of each owner's audit chain, to be kept elsewhere."""
+        return await self._threads.read(self._blocking.heads)
+
+    async def verify_audit(
+        self, *, against: Mapping[str, Sequence[int | str]] | None = None
+    ) -> AuditReport:
+        """Check all rows of all owners against their audit chains.
+
+        Args:
+            against: What `heads` returned earlier: each chain must go on from there.
+
+        Raises:
+            InvalidInput: If ``against`` is of another form.
+        """
+        return await self._threads.read(self._blocking.verify_audit, against=against)
 
 
 class AsyncStore:

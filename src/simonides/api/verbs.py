@@ -230,6 +230,8 @@ VERBS: tuple[Verb, ...] = (
          "Copy the whole store, as of one moment, to a file.", result="backup"),
     Verb("restore", "admin", "admin:Admin.restore", "writes",
          "Put a backup in the place of the store.", is_command=False, is_routed=False),
+    Verb("heads", "admin", "admin:Admin.heads", "reads",
+         "Print the heads of all audit chains, to be kept elsewhere."),
     Verb("verify_audit", "admin", "admin:Admin.verify_audit", "reads",
          "Check all rows of all owners against their chains."),
 )  # fmt: skip

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from json import loads
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any
@@ -152,8 +153,17 @@ def _receipt(group: Any, id: str) -> Any:
 def audit_verify(
     context: typer.Context,
     all: Annotated[bool, Option("--all", help="Every owner, as administrator.")] = False,
+    against: Annotated[
+        Path | None, Option(help="Every owner, against what `admin heads --json` has printed.")
+    ] = None,
 ) -> object:
     """Check that no row or event was changed or removed."""
+    if against is not None:
+        try:
+            saved = loads(against.read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise simonides.InvalidInput("against", f"cannot be read: {error}") from error
+        return caller.admin(context).verify_audit(against=saved)
     if all:
         return caller.admin(context).verify_audit()
     return memory(context).audit.verify()

@@ -48,6 +48,7 @@ class EventType(StrEnum):
     RECORDED = "recorded"
     RESTORED = "restored"
     ERASED = "erased"
+    EXPORTED = "exported"
 
 
 class Event(Value):

@@ -17,15 +17,17 @@ from typing import IO, Any
 
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, KeyUnavailable, StoreCorrupt
+from simonides.core.outcome import EventType
 from simonides.core.results import Dump
 from simonides.core.scope import Principal
 from simonides.core.validation import text
+from simonides.data.erase import above_of, erased_digest
 from simonides.govern.audit import check_owner
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.digests import EMPTY, OwnerState, blake, part_of, replace_leaf
 from simonides.storage.rows import paged
-from simonides.storage.transaction import begin, secret_of
+from simonides.storage.transaction import begin, changing, secret_of
 
 FORMAT, VERSION = "simonides export", 1
 
@@ -57,6 +59,7 @@ def export(engine: Engine, who: Principal, path: str | os.PathLike[str]) -> Dump
             file.write(json.dumps({"rows": lines.count - 1, "digest": lines.digest}) + "\n")
             file.flush()
             os.fsync(file.fileno())
+        _note(engine, who, EventType.EXPORTED, counts)
         os.link(partial, target)
     except FileExistsError:
         raise InvalidInput("path", "exists already; name a new file") from None
@@ -103,7 +106,16 @@ def restore(engine: Engine, who: Principal, path: str | os.PathLike[str]) -> Dum
         leaf, part = restored.leaf(key, owner), part_of(owner, engine.db.parts)
         replace_leaf(connection, key, part, secret_of(connection), EMPTY, leaf)
     engine.indexes.drop(owner)
+    _note(engine, who, EventType.RESTORED, counts)
     return Dump(path=source, rows=counts)
+
+
+def _note(engine: Engine, who: Principal, type: EventType, counts: Mapping[str, int]) -> None:
+    """Note in the trail of the organisation who took out or brought in how much of whom."""
+    with changing(engine, above_of(who.owner), who.name) as tx:
+        subject = erased_digest(tx.secret(), who.owner).hex()  # a name would outlive the user
+        tx.note(type, "owners", b"", data={"subject": subject, "rows": dict(counts)})
+        tx.flush()
 
 
 class _Lines:

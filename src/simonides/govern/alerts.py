@@ -12,6 +12,9 @@ from simonides.core.scope import Principal
 from simonides.govern.figures import Key, counted_as, labelled, ratio
 from simonides.storage import statements
 
+CHANGED = "audit problems"
+"""Counter in which the daily work leaves how much does not fit of an owner's trail."""
+
 STALE_P50, STALE_P95 = "stale p50", "stale p95"
 """Counters in which the daily look leaves the staleness of an owner's memories, in hundredths."""
 
@@ -20,7 +23,7 @@ LEAST_READS = LEAST_WRITES = 20
 
 THRESHOLDS: Mapping[str, float] = {
     "write_rate": 50, "hit_ratio": 0.1, "dedup_rate": 0.7, "contradictions": 50, "staleness": 0.5,
-    "task_scopes": 50, "blocked": 20, "clock_behind": 24,
+    "task_scopes": 50, "blocked": 20, "clock_behind": 24, "audit": 0,
 }  # fmt: skip
 """By alert, the value that must be exceeded; for ``hit_ratio``, undercut. Set by judgement."""
 
@@ -32,6 +35,7 @@ _ADVICE = {
     "staleness": "most memories are unread or old; run maintenance.hygiene, confirm or forget",
     "task_scopes": "tasks are begun and never ended; call complete or abandon",
     "blocked": "a program or a user sends secrets or personal data; look at audit events blocked",
+    "audit": "rows or events were changed behind simonides' back; run audit verify, then restore",
     "clock_behind": "a change has a later date, which all that is stored until then will get; "
     "set the clocks of all machines right",
 }
@@ -43,8 +47,8 @@ class Alert(Value):
     Attributes:
         name: ``write_rate`` (per minute), ``hit_ratio``, ``dedup_rate``, ``contradictions`` (per
             day), ``staleness`` (median), ``task_scopes`` (open tasks), ``blocked`` (secrets and
-            personal data, per day) or ``clock_behind`` (hours from now to the date of the
-            last change).
+            personal data, per day) ``clock_behind`` (hours from now to the date of the last
+            change) or ``audit`` (what did not fit of the trail on the last day).
         value: What was measured.
         threshold: What it should not pass.
         advice: What to do.
@@ -83,6 +87,7 @@ def alerts_of(engine: Engine, who: Principal) -> tuple[Alert, ...]:
         *alert("staleness", kept.get(STALE_P50, 0) / 100),
         *alert("task_scopes", tasks),
         *alert("blocked", blocked.get("secret", 0) + blocked.get("personal", 0)),
+        *alert("audit", kept.get(CHANGED, 0)),
         *alert("clock_behind", behind / (60 * MINUTE_MS)),
     )
 

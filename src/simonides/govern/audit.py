@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -34,6 +34,9 @@ from simonides.storage.digests import (
 )
 from simonides.storage.rows import paged
 from simonides.storage.transaction import event_of, secret_of
+
+Heads = Mapping[str, Sequence[Any]]
+"""Length and last code of chains, by owner."""
 
 BATCH = 1_000
 """Rows that a check reads at once."""
@@ -107,34 +110,67 @@ def events_after(engine: Engine, who: Principal, seq: int, limit: int = 100) -> 
     return [event_of(who.owner, row[:8], json.loads(row[7])) for row in rows]
 
 
-def verify(engine: Engine, who: Principal) -> AuditReport:
-    """Check the owner's rows against its chain."""
-    return _report(engine, [who.owner])
+def verify(engine: Engine, who: Principal, against: Heads | None = None) -> AuditReport:
+    """Check the owner's rows against its chain, and the chain against heads that were saved."""
+    own = {owner: head for owner, head in (against or {}).items() if owner == who.owner}
+    return _report(engine, [who.owner], own)
 
 
-def verify_all(engine: Engine, who: Principal) -> AuditReport:
-    """Check the rows of all owners against their chains.
+def heads(engine: Engine, who: Principal) -> dict[str, tuple[int, str]]:
+    """Return the length and the last code of the chain of each owner.
 
     Raises:
         ScopeDenied: If the caller does not administer the store.
     """
+    _check_whole(who)
+    with engine.db.read(*engine.db.owners(), snapshot=True) as connection:
+        rows = connection.rows(statements.STATES, {})
+    return {owner: (events, head.hex()) for owner, _, _, events, head, *_ in rows}
+
+
+def _check_whole(who: Principal) -> None:
     if not who.is_admin or who.home != GLOBAL:
         raise ScopeDenied(GLOBAL.path, Right.ADMIN, "open store.admin(actor=…)")
-    report = _report(engine, engine.db.owners())
+
+
+def verify_all(engine: Engine, who: Principal, against: Heads | None = None) -> AuditReport:
+    """Check the rows of all owners against their chains, and these against heads that were saved.
+
+    Raises:
+        ScopeDenied: If the caller does not administer the store.
+    """
+    _check_whole(who)
+    owners = {*engine.db.owners(), *(against or {})}
+    report = _report(engine, sorted(owners), against or {})
     together = tuple(f"store: {problem}" for problem in dict.fromkeys(_check_roots(engine)))
     return report.model_copy(update={"problems": report.problems + together})
 
 
-def _report(engine: Engine, owners: Sequence[str]) -> AuditReport:
+def _report(engine: Engine, owners: Sequence[str], against: Heads) -> AuditReport:
     problems: list[str] = []
     heads: dict[str, tuple[int, str]] = {}
     for owner in owners:
         with engine.db.read(owner, snapshot=True) as connection:
             length, head, own = _check(connection, owner, engine.audit_key)
+            own += _went_back(connection, owner, against.get(owner))
         heads[owner] = (length, head.hex())
         problems += [f"{owner}: {problem}" for problem in own]
     events = sum(length for length, _ in heads.values())
     return AuditReport(owners=len(heads), events=events, problems=tuple(problems), heads=heads)
+
+
+def _went_back(connection: Connection, owner: str, saved: Any) -> Iterator[str]:
+    """Yield what is wrong if a chain does not go on from a head that was saved."""
+    if saved is None:
+        return
+    try:
+        length, head = int(saved[0]), bytes.fromhex(saved[1])
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        raise InvalidInput("against", "holds for each owner a length and a code") from error
+    page = {"owner": owner, "after": length - 1, "limit": 1}
+    event = connection.one(statements.EVENTS, page)
+    if length and (event is None or (event[0], event[-1]) != (length, head)):
+        yield f"the chain went back behind event {length} of the saved heads, or is another"
 
 
 def check_owner(connection: Connection, owner: str, key: bytes) -> list[str]:

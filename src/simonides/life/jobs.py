@@ -23,6 +23,8 @@ from simonides.core.engine import Engine
 from simonides.core.errors import StoreError
 from simonides.core.outcome import EventType
 from simonides.core.scope import GLOBAL, Principal, scope_of
+from simonides.govern import audit
+from simonides.govern.alerts import CHANGED
 from simonides.life import gc, hygiene
 from simonides.life.consolidate import reflect_if_due
 from simonides.models.embedder import EmbedderFailed, embed
@@ -179,10 +181,25 @@ def _daily(engine: Engine, owner: str, argument: str) -> None:
         if are_many:
             with owner_write(engine, owner, who.name) as (tx, _):
                 warn_of_many(tx)
+    if engine.audit_key:  # without a key whoever changes a row can make it fit
+        _check_trail(engine, who)
     if not was_loaded:  # most owners say nothing today, and each has its turn here
         engine.indexes.drop(owner)
     if not accepted:
         gc.set_due(engine, engine.clock.now_ms() + DAY_MS, owner, GC)
+
+
+def _check_trail(engine: Engine, who: Principal) -> None:
+    """Check an owner's rows against its trail; what does not fit raises an alert until it does."""
+    found = len(audit.verify(engine, who).problems)
+    with engine.db.read(who.owner) as connection:
+        counters: dict[str, int] = dict(connection.rows(statements.COUNTERS, {"owner": who.owner}))
+    if found:
+        _log.error("the audit trail of %s does not fit in %d places", who.owner, found)
+    if found != counters.get(CHANGED, 0):
+        with engine.db.write(who.owner) as connection:
+            value = {"owner": who.owner, "name": CHANGED, "value": found}
+            connection.run(statements.SET_COUNTER, value)
 
 
 def _expire(engine: Engine, owner: str) -> None:
