@@ -65,7 +65,7 @@ def test_a_user_moves_whole(fresh, tmp_path, kinds):
     assert second.admin(actor="root").verify_audit()
     assert moved.remember("The train leaves at nine")
     events = second.admin(actor="root").memory(org="acme").audit.list(type="restored")
-    assert [event.actor for event in events] == ["/org/acme/user/ana"]
+    assert [event.actor for event in events] == ["/global/org/acme/user/ana/"]
 
 
 def test_an_administrator_moves_a_user_and_the_trail_says_so(fresh, tmp_path):
