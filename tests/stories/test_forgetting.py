@@ -164,3 +164,20 @@ def test_a_note_of_two_talks_is_gone_with_either_turn(store, clock):
         memory.forget(min(turns, key=lambda turn: turn.id) if first else turns[0])
         assert memory.list() == []
         assert memory.audit.verify()
+
+
+def test_forgetting_in_words_takes_what_an_agent_reworded(ana):
+    talk = ana.session("monday")
+    talk.add(
+        [
+            {"role": "user", "content": "My locker code is 4471. My bike is red."},
+            {"role": "assistant", "content": "I will keep it: your locker combination is 4471."},
+        ]
+    )
+    ana.remember(Draft("The user's locker combination is 4471", source="agent_inferred"))
+    ana.remember(Draft("The meeting room has code 4471", source="tool_verified"))
+    talk.add("Forget my locker code.")
+    left = [record.content for record in ana.list()]
+    assert not [text for text in left if "locker" in text and "4471" in text]
+    assert any("My bike is red." in text for text in left)
+    assert "The meeting room has code 4471" in left

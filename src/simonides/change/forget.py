@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -269,6 +269,26 @@ def _saying(row: MemoryRow, text: str) -> Saying:
 
 def _said_again(engine: Engine, owner: str, root: bytes) -> list[Redaction]:
     """Return what is left of the turns that say again what a memory states."""
+    with engine.db.read(owner) as connection:
+        said = versions(connection, owner, root)
+    texts = [(row, text) for row in said for text in (row["content"], row["quote"]) if text]
+    rows, says = saying_again(engine, owner, texts)
+    return [
+        redacted(engine, row, says)
+        for row in rows
+        if row["root"] != root and row["position"] is not None
+    ]
+
+
+def saying_again(
+    engine: Engine, owner: str, told: Iterable[tuple[MemoryRow, str]]
+) -> tuple[list[MemoryRow], Callable[[str], bool]]:
+    """Return the rows in force that say again what some texts of memories say.
+
+    Returns:
+        The rows, and what tells whether a clause says it.
+    """
+    sayings = {_saying(row, text) for row, text in told}
 
     def chosen(view: View) -> list[bytes]:
         [part] = view.parts
@@ -276,24 +296,15 @@ def _said_again(engine: Engine, owner: str, root: bytes) -> list[Redaction]:
         for probe in {probe for saying in sayings for probe in saying.probes}:
             rows, _, _ = part.postings(list(probe))
             hits |= np.bincount(rows, minlength=part.size) == len(probe)
-        turns = hits & part.column("turn") & part.column("live")
-        return [part.ids[row] for row in np.flatnonzero(turns).tolist()]
-
-    with engine.db.read(owner) as connection:
-        said = versions(connection, owner, root)
-        texts = ((row, text) for row in said for text in (row["content"], row["quote"]) if text)
-        sayings = {_saying(row, text) for row, text in texts}
-        ids = engine.indexes.reading(connection, [owner], chosen)
-        rows = by_id(connection, owner, ids)
+        return [part.ids[row] for row in np.flatnonzero(hits & part.column("live")).tolist()]
 
     def says(clause: str) -> bool:
         return any(saying.is_in(clause) for saying in sayings)
 
-    return [
-        redacted(engine, row, says)
-        for row in rows
-        if row["root"] != root and any(map(says, clauses_of(row["content"])))
-    ]
+    with engine.db.read(owner) as connection:
+        ids = engine.indexes.reading(connection, [owner], chosen)
+        rows = by_id(connection, owner, ids)
+    return [row for row in rows if any(map(says, clauses_of(row["content"])))], says
 
 
 def redacted(engine: Engine, row: MemoryRow, covers: Callable[[str], bool]) -> Redaction:

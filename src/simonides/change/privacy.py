@@ -17,7 +17,14 @@ from simonides.capture.dangers import DANGER
 from simonides.capture.slots import slots_of
 from simonides.capture.wordings import class_in, plain
 from simonides.change import undo
-from simonides.change.forget import Redaction, forget_copies, forget_rows, redact, redacted
+from simonides.change.forget import (
+    Redaction,
+    forget_copies,
+    forget_rows,
+    redact,
+    redacted,
+    saying_again,
+)
 from simonides.change.matching import (
     Found,
     Named,
@@ -30,7 +37,7 @@ from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import EventType
-from simonides.core.record import Audience, id_text
+from simonides.core.record import Audience, Trust, id_text
 from simonides.core.results import Refusal
 from simonides.core.scope import Principal
 from simonides.core.validation import text
@@ -230,8 +237,30 @@ def _forget(
     """Forget memories and clauses, and what waits of a topic."""
     redactions = [redacted(engine, row, said.__contains__) for row, said in memories if said]
     roots = [row["root"] for row, said in memories if not said]
+    if memories:
+        made, cut = _reworded(engine, who, memories)
+        roots, redactions = roots + made, redactions + cut
     says = None if topic is None else lambda text: topic.covers(analyse(text))
     return _forgotten(engine, who, roots, redactions, says)
+
+
+def _reworded(
+    engine: Engine, who: Principal, memories: Sequence[Found]
+) -> tuple[list[bytes], list[Redaction]]:
+    """Return what agents have made of memories in other words: facts, and what is left of turns."""
+    told = [(row, text) for row, said in memories for text in (said or (row["content"],))]
+    rows, says = saying_again(engine, who.owner, told)
+    known = {row["root"] for row, _ in memories}
+    found = [
+        row
+        for row in rows
+        if row["root"] not in known
+        and row["trust"] == Trust.AGENT
+        and row["purpose"] in (None, who.purpose)
+        and (who.agent is None or who.agent in (_audience(row) or (who.agent,)))
+    ]
+    facts = [row["root"] for row in found if row["position"] is None]
+    return facts, [redacted(engine, row, says) for row in found if row["position"] is not None]
 
 
 def forget_everything(engine: Engine, who: Principal) -> Gone:
