@@ -17,11 +17,12 @@ from simonides.core.engine import Engine
 from simonides.core.errors import ConfigurationError, InvalidInput, ScopeDenied, StoreCorrupt
 from simonides.core.outcome import Outcomes
 from simonides.core.record import Draft
-from simonides.core.results import AuditReport, Restored
+from simonides.core.results import AuditReport
 from simonides.core.scope import GLOBAL, Principal, Scope, checked_id, principal_of
 from simonides.core.settings import Settings
 from simonides.core.validation import text
 from simonides.data.carry import carry, check_same_store, note_restored
+from simonides.data.results import Restored
 from simonides.govern import audit, tokens
 from simonides.govern import rights as granted
 from simonides.govern.rights import Grant

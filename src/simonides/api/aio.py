@@ -32,15 +32,12 @@ from simonides.core.results import (
     Buffer,
     Conversation,
     Digest,
-    Dump,
-    Erasure,
     Explanation,
     Hit,
     Page,
     Recall,
     Receipt,
     Refusal,
-    Restored,
     SessionReport,
     TaskReport,
     ToolReply,
@@ -48,7 +45,7 @@ from simonides.core.results import (
     Waiting,
 )
 from simonides.core.settings import Settings
-from simonides.data.results import ImportReport, Inspection
+from simonides.data.results import Dump, Erasure, ImportReport, Inspection, Restored
 from simonides.govern.rights import Grant
 from simonides.govern.tokens import NewToken, Token
 from simonides.life.results import (

@@ -15,8 +15,6 @@ from simonides.core.record import FULL_ID
 from simonides.core.results import (
     AuditReport,
     Digest,
-    Dump,
-    Erasure,
     Page,
     Receipt,
     Refusal,
@@ -25,7 +23,7 @@ from simonides.core.results import (
 )
 from simonides.data import dump, imports, inspect
 from simonides.data import erase as erasing
-from simonides.data.results import ImportReport, Inspection
+from simonides.data.results import Dump, Erasure, ImportReport, Inspection
 from simonides.govern import audit
 from simonides.life import consolidate, gc, hygiene, metrics
 from simonides.life.results import Collection, Consolidation, HygieneReport, Metrics

@@ -1,10 +1,7 @@
 """What reads return: hits, pages, explanations, findings of the audit."""
 
-import hashlib
-import hmac
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pydantic import Field
@@ -538,78 +535,6 @@ class SessionReport(Value):
 
     def __bool__(self) -> bool:
         return self.entries > 0
-
-
-class Dump(Value):
-    """What was exported or restored of one owner.
-
-    Attributes:
-        path: The file.
-        rows: Number of rows by table.
-    """
-
-    path: Path
-    rows: Mapping[str, int]
-
-
-class Erasure(Value):
-    """Receipt of an erasure. It holds no content and no name.
-
-    Attributes:
-        id: Its id.
-        subject: Digest of the owner that was erased, keyed by the store's secret.
-        at: When.
-        rows: Deleted rows by table; ``copies`` and below are what others had of it.
-        looked_for: How many ids, salts and pieces of text the files were searched for.
-        status: ``done``; or ``pending`` while deleted bytes may be in a log, or, in PostgreSQL, in
-            tables until ``simonides db vacuum``.
-        code: Keyed digest of all this, under the audit key.
-    """
-
-    id: str
-    subject: str
-    at: datetime
-    rows: Mapping[str, int]
-    looked_for: int
-    status: Literal["done", "pending"]
-    code: str
-
-    def coded(self, key: bytes) -> str:
-        """Return the code that the receipt should have."""
-        named = self.model_dump_json(exclude={"code"}).encode()
-        return hashlib.blake2b(named, digest_size=32, key=key).hexdigest()
-
-    def is_genuine(self, audit_key: str = "") -> bool:
-        """Whether a store with this audit key made the receipt so; it needs no store.
-
-        Args:
-            audit_key: The key; without one, only mistakes are noticed.
-        """
-        secret = audit_key.encode()
-        key = hashlib.blake2b(secret, digest_size=32).digest() if secret else b""
-        return hmac.compare_digest(self.code, self.coded(key))
-
-
-class Restored(Value):
-    """What happened when a backup was put in the place of a store.
-
-    Attributes:
-        path: The store's file.
-        moved_to: Where the file is that was there before; None if none was.
-        owners: Number of owners that the backup has.
-        erased_again: Owners that were erased since the backup was made.
-        forgotten_again: Versions of memories that were forgotten since the backup was made.
-        decided_again: Tombstones, refusals, grants, tokens and texts that were changed since.
-        events_lost: Events since then, which are only in the file that was there before.
-    """
-
-    path: Path
-    moved_to: Path | None
-    owners: int
-    erased_again: int = 0
-    forgotten_again: int = 0
-    decided_again: int = 0
-    events_lost: int = 0
 
 
 class AuditReport(Value):

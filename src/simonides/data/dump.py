@@ -18,10 +18,10 @@ from typing import IO, Any
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, KeyUnavailable, StoreCorrupt
 from simonides.core.outcome import EventType
-from simonides.core.results import Dump
 from simonides.core.scope import Principal
 from simonides.core.validation import text
 from simonides.data.erase import above_of, erased_digest
+from simonides.data.results import Dump
 from simonides.govern.audit import check_owner
 from simonides.storage import statements
 from simonides.storage.database import Connection

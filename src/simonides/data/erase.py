@@ -13,9 +13,9 @@ from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput, NotFound
 from simonides.core.outcome import EventType
 from simonides.core.record import id_text
-from simonides.core.results import Erasure
 from simonides.core.scope import GLOBAL, Principal, Scope, scope_of
 from simonides.core.validation import text
+from simonides.data.results import Erasure
 from simonides.safety.records import user_code
 from simonides.storage import statements
 from simonides.storage.digests import EMPTY, blake, packed, part_of, replace_leaf

@@ -70,7 +70,7 @@ TEXTS: Mapping[str, Any] = {
 
 _JSON: Any = Json | None
 
-_HOMES = "life.results safety.results knowledge.results govern.rights govern.tokens".split()
+_HOMES = "data.results life.results safety.results knowledge.results govern.rights govern.tokens".split()
 
 
 class Call(NamedTuple):
