@@ -240,6 +240,19 @@ def test_a_backup_that_is_not_whole_changes_nothing(opened, backup, path, key, w
     assert len(texts(opened())) == 2
 
 
+def test_a_store_under_another_key_keeps_its_log(backup, path, key):
+    with simonides.open(path, key=key, embedder="none") as store:
+        assert len(texts(store)) == 2
+    for beside in path.parent.glob("memory.db*"):
+        beside.unlink()
+    run(path, "another key", kills=True)
+    with pytest.raises(simonides.StoreCorrupt, match="accept_loss"):
+        simonides.restore(backup, path, key=key)
+    with simonides.open(path, key="another key", embedder="none") as store:
+        assert texts(store) == ["The 0th office is in Bergen"]
+        assert store.admin(actor="root").verify_audit()
+
+
 def test_a_backup_of_a_newer_version_is_refused(opened, backup, path, key, monkeypatch):
     from simonides.storage import migrate
 
@@ -284,6 +297,8 @@ def counted(function):
 for owner, names in ((files, "_sync _remove"), (Path, "replace rename unlink"), (os, "link")):
     for name in names.split():
         setattr(owner, name, counted(getattr(owner, name)))
+shutil.copyfile(place / "memory.db", place / "warm.db")
+simonides.restore(place / "backup.db", place / "warm.db", key=key)  # loads what it needs, once
 for step in range(100):
     case = place / f"case{step}"
     left = 1000

@@ -155,8 +155,7 @@ def swap(path: Path, backup: Path, key_pragma: str | None, wait_s: float) -> Ite
         lock.acquire()
         old = _free_name(path) if path.exists() else None
         _copy_back(backup, new, key_pragma)
-        is_whole = old is None or _come_to_rest(path, old, key_pragma, lock)
-        with _second_name(path, old):
+        with _at_rest(path, old, key_pragma, lock) as is_whole:
             yield Swap(old, new, is_whole)
         with closing(raw_connection(new, key_pragma)) as raw:
             mark = mark_of(raw)
@@ -176,21 +175,6 @@ def _free_name(path: Path) -> Path:
     return next(name for name in names if not name.exists())
 
 
-@contextmanager
-def _second_name(path: Path, old: Path | None) -> Iterator[None]:
-    """Give a store a second name, which stays if the block ends well."""
-    if old is None:
-        yield
-        return
-    os.link(path, old)
-    is_kept = False
-    try:
-        yield
-        is_kept = True
-    finally:
-        _remove(old, itself=not is_kept)
-
-
 def _copy_back(backup: Path, new: Path, key_pragma: str | None) -> None:
     with closing(raw_connection(backup, key_pragma)) as source:
         try:
@@ -205,32 +189,54 @@ def _copy_back(backup: Path, new: Path, key_pragma: str | None) -> None:
             raise KeyUnavailable(f"{backup}: the encryption key is wrong") from None
 
 
-def _come_to_rest(path: Path, old: Path, key_pragma: str | None, lock: LockFile) -> bool:
-    """Let a store have no log, and nobody who has it open; move the log of another file aside.
+@contextmanager
+def _at_rest(
+    path: Path, old: Path | None, key_pragma: str | None, lock: LockFile
+) -> Iterator[bool]:
+    """Let a store have no log, nobody who has it open, and a second name, for a block.
+
+    The log of another file is moved aside. If the block fails, all is as it was.
 
     Returns:
-        Whether the log was its own.
+        Whether what was there can be read: with its own log, or without any.
     """
-    moved = []
-    with closing(raw_connection(path, key_pragma)) as raw:
-        is_own = not has_log(str(path)) or belongs(raw, lock)
-        raw.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(not is_own))
-    if not is_own:
-        for ending in BESIDE:
+    if old is None:
+        yield True
+        return
+    is_kept, moved = False, list[str]()
+    try:
+        with closing(raw_connection(path, key_pragma)) as raw:
+            is_own = not has_log(str(path)) or belongs(raw, lock)
+            raw.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(not is_own))
+        for ending in () if is_own else BESIDE:
             with suppress(FileNotFoundError):
                 Path(f"{path}{ending}").rename(f"{old}{ending}.other")
                 moved.append(ending)
-    try:
-        with closing(raw_connection(path, key_pragma)) as raw:
-            raw.pragma("journal_mode", "delete")  # only the last connection can
-    except apsw.NotADBError:
-        return False  # damaged, or under another key: nothing can be read of it
-    except (apsw.BusyError, apsw.LockedError):
-        for ending in moved:
+        is_readable = _is_let_go(path, key_pragma)
+        os.link(path, old)
+        yield is_own and is_readable
+        is_kept = True
+    finally:
+        _remove(old, itself=not is_kept)
+        for ending in () if is_kept else moved:
             Path(f"{old}{ending}.other").rename(f"{path}{ending}")
-        problem = "others have it open: stop programs, `simonides serve` and `simonides mcp` first"
-        raise StoreUnavailable(str(path), problem) from None
-    return is_own
+
+
+def _is_let_go(path: Path, key_pragma: str | None) -> bool:
+    """Return whether a store can be read, once nobody else has it open.
+
+    Raises:
+        StoreUnavailable: If others have it open.
+    """
+    with closing(raw_connection(path, key_pragma)) as raw:
+        try:
+            raw.pragma("journal_mode", "delete")  # only the last connection can
+        except (apsw.NotADBError, apsw.CorruptError):
+            return False  # damaged, or under another key
+        except (apsw.BusyError, apsw.LockedError):
+            problem = "others have it open: stop programs, `simonides serve` and `simonides mcp`"
+            raise StoreUnavailable(str(path), problem) from None
+    return True
 
 
 def _remove(path: Path, *, itself: bool = True) -> None:

@@ -70,7 +70,9 @@ TEXTS: Mapping[str, Any] = {
 
 _JSON: Any = Json | None
 
-_HOMES = "data.results life.results safety.results knowledge.results govern.rights govern.tokens".split()
+_HOMES = (
+    "data.results life.results safety.results knowledge.results govern.rights govern.tokens".split()
+)
 
 
 class Call(NamedTuple):
