@@ -6,6 +6,7 @@ caller's thread.
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -21,6 +22,13 @@ from simonides.core.validation import nearest
 
 if TYPE_CHECKING:
     from simonides.api.remote.face import Remote
+
+_PLAIN = re.compile(r"[\w.@-]{1,16}")
+"""A name in which no rule finds a secret: it is too short for a key, and leads to no password. For
+these names the rules are not loaded."""
+
+_TAKES_OUT = frozenset({"data.erase", "data.erasure", "data.export"})
+"""Calls for every user that is stored, whatever the name."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -101,6 +109,19 @@ def _finds(result: object) -> bool | None:
             return bool(result)
 
 
+def _check_names(who: Principal) -> None:
+    """Check the names of a principal, which are stored in clear.
+
+    Raises:
+        InvalidInput: If one holds a secret.
+    """
+    for field, name in who.named.items():
+        if not _PLAIN.fullmatch(name):
+            from simonides.hygiene.secrets import no_secret  # imported on first use
+
+            no_secret(field, name)
+
+
 class Bound:
     """An engine, or a server in its place, and the principal that calls it."""
 
@@ -136,6 +157,8 @@ class Bound:
         verb = _COUNTED.get(method) or method.partition(".")[0].lower()
         figures, begun = self._link.figures, time.perf_counter()
         try:
+            if verb not in _TAKES_OUT:
+                _check_names(self._who)
             result = self._run(function, *args, **kwargs)
         except BaseException:  # an interrupt is a failed call, too; raised again
             figures.called(verb, time.perf_counter() - begun, found=None, failed=True)

@@ -267,6 +267,16 @@ class Principal:
         return by if self.via is None else f"{by}{VIA}{self.via}"
 
     @property
+    def named(self) -> dict[str, str]:
+        """The names that were given, by argument."""
+        home = self.home
+        names = {
+            "user": home.user, "org": home.org, "task": home.task, "session": self.session,
+            "agent": self.agent, "purpose": self.purpose, "actor": self.actor, "token": self.via,
+        }  # fmt: skip
+        return {field: name for field, name in names.items() if name is not None}
+
+    @property
     def conversation_title(self) -> str:
         """Name of its conversation for people; without a session, a default one."""
         if self.session is not None:

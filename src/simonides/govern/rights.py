@@ -9,7 +9,7 @@ from datetime import datetime
 
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
-from simonides.core.errors import InvalidInput, ScopeDenied
+from simonides.core.errors import InvalidInput, ScopeDenied, shown
 from simonides.core.outcome import EventType
 from simonides.core.record import Audience, Partition, Value
 from simonides.core.scope import (
@@ -22,6 +22,7 @@ from simonides.core.scope import (
     parse_scope,
 )
 from simonides.core.validation import enum_member, nearest
+from simonides.hygiene.secrets import no_secret
 from simonides.storage import statements
 from simonides.storage.transaction import Transaction, changing
 
@@ -75,7 +76,7 @@ def named_scope(who: Principal, name: str) -> Scope:
     if name.startswith("/"):
         return parse_scope(name, org=home.org or "default")
     if name not in LEVELS:
-        raise InvalidInput("scope", f"{name[:60]!r} is not a scope{nearest(name, LEVELS)}")
+        raise InvalidInput("scope", f"{shown(name)} is not a scope{nearest(name, LEVELS)}")
     level = "org" if name == "workspace" else name
     scope = next((scope for scope in home.ancestors if scope.level == level), None)
     if scope is None:
@@ -245,6 +246,8 @@ def _changing(
     kind, subject = _named(right, grantee)
     scope = Scope(checked_id("org", org))
     _check_admin(who, scope)
+    for field, name in (("user", grantee), ("org", org), ("right", subject)):
+        no_secret(field, name)
     with changing(engine, scope.owner, who.name) as tx:
         rows = tx.connection.rows(statements.GRANTS, {"owner": scope.owner})
         wanted = (grantee, kind.value, subject)

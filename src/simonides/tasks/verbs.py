@@ -19,6 +19,7 @@ from simonides.core.validation import enum_member
 from simonides.core.validation import text as checked_text
 from simonides.govern.alerts import THRESHOLDS, open_tasks
 from simonides.govern.rights import Reach, may_see
+from simonides.hygiene.secrets import no_secret
 from simonides.prompt.core_block import core_block
 from simonides.prompt.digest import digest
 from simonides.prompt.lines import more_of
@@ -351,6 +352,7 @@ def _kept_names(keep: Sequence[str], result: object, *, verified: bool) -> tuple
     for name in keep:
         if name not in known:
             raise InvalidInput("keep", f"{shown(name)} is not a name in the result")
+        no_secret("keep", name)
     return tuple(keep)
 
 
