@@ -6,7 +6,6 @@ caller's thread.
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Callable
@@ -19,13 +18,10 @@ from simonides.core.outcome import Outcome
 from simonides.core.results import Digest
 from simonides.core.scope import Principal
 from simonides.core.validation import nearest
+from simonides.govern.rights import check_names
 
 if TYPE_CHECKING:
     from simonides.api.remote.face import Remote
-
-_PLAIN = re.compile(r"[\w.@-]{1,16}")
-"""A name in which no rule finds a secret: it is too short for a key, and leads to no password. For
-these names the rules are not loaded."""
 
 _TAKES_OUT = frozenset({"data.erase", "data.erasure", "data.export"})
 """Calls for every user that is stored, whatever the name."""
@@ -109,19 +105,6 @@ def _finds(result: object) -> bool | None:
             return bool(result)
 
 
-def _check_names(who: Principal) -> None:
-    """Check the names of a principal, which are stored in clear.
-
-    Raises:
-        InvalidInput: If one holds a secret.
-    """
-    for field, name in who.named.items():
-        if not _PLAIN.fullmatch(name):
-            from simonides.hygiene.secrets import no_secret  # imported on first use
-
-            no_secret(field, name)
-
-
 class Bound:
     """An engine, or a server in its place, and the principal that calls it."""
 
@@ -158,7 +141,7 @@ class Bound:
         figures, begun = self._link.figures, time.perf_counter()
         try:
             if verb not in _TAKES_OUT:
-                _check_names(self._who)
+                check_names(self._who.named)
             result = self._run(function, *args, **kwargs)
         except BaseException:  # an interrupt is a failed call, too; raised again
             figures.called(verb, time.perf_counter() - begun, found=None, failed=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,7 +23,6 @@ from simonides.core.scope import (
     parse_scope,
 )
 from simonides.core.validation import enum_member, nearest
-from simonides.hygiene.secrets import no_secret
 from simonides.storage import statements
 from simonides.storage.transaction import Transaction, changing
 
@@ -238,6 +238,23 @@ def revoke(engine: Engine, who: Principal, user: str, right: str, org: str) -> b
     return held is not None
 
 
+_PLAIN = re.compile(r"[\w.@-]{0,16}")
+"""A name in which no rule finds a secret: it is too short for a key, and leads to no password."""
+
+
+def check_names(names: Mapping[str, str | None]) -> None:
+    """Check names that are stored in clear, by argument.
+
+    Raises:
+        InvalidInput: If one holds a secret.
+    """
+    for field, name in names.items():
+        if name is not None and not _PLAIN.fullmatch(name):
+            from simonides.hygiene.secrets import no_secret  # plain names need no rules
+
+            no_secret(field, name)
+
+
 @contextmanager
 def _changing(
     engine: Engine, who: Principal, grantee: str, right: str, org: str
@@ -246,8 +263,7 @@ def _changing(
     kind, subject = _named(right, grantee)
     scope = Scope(checked_id("org", org))
     _check_admin(who, scope)
-    for field, name in (("user", grantee), ("org", org), ("right", subject)):
-        no_secret(field, name)
+    check_names({"user": grantee, "org": org, "right": subject})
     with changing(engine, scope.owner, who.name) as tx:
         rows = tx.connection.rows(statements.GRANTS, {"owner": scope.owner})
         wanted = (grantee, kind.value, subject)

@@ -24,7 +24,7 @@ from simonides.core.outcome import EventType
 from simonides.core.record import Value, id_text
 from simonides.core.scope import DEFAULT_ORG, GLOBAL, Principal, Right, Scope, checked_id
 from simonides.core.validation import enum_member
-from simonides.hygiene.secrets import no_secret
+from simonides.govern.rights import check_names
 from simonides.storage import statements
 from simonides.storage.rows import id_bytes
 from simonides.storage.transaction import changing
@@ -145,7 +145,8 @@ def new_token(
     ids = {"name": name, "user": user, "org": org, "agent": agent, "purpose": purpose}
     for field, each in ids.items():
         if each is not None:
-            no_secret(field, checked_id(field, each))
+            checked_id(field, each)
+    check_names(ids)
     ends = zoned_moment("expires", expires)
     secret = base64.urlsafe_b64encode(os.urandom(SECRET_BYTES)).decode().rstrip("=")
     prefix = os.urandom(PREFIX_CHARS // 2).hex()
