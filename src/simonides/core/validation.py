@@ -155,6 +155,20 @@ def json_text(field: str, value: object) -> str:
     return text
 
 
+def result_text(field: str, value: object) -> str:
+    """Return a result of a tool as text: a text as it is, other data as JSON.
+
+    Raises:
+        InvalidInput: If JSON cannot express it: it holds itself, or is nested too deep.
+    """
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(field, "is a result that JSON cannot express") from error
+
+
 def _check_json(field: str, value: object, level: int = 1) -> None:
     """Check what ``json.dumps`` lets pass: depth, names that are no text, NUL characters."""
     if level > MAX_JSON_DEPTH:

@@ -113,7 +113,7 @@ def verify(engine: Engine, who: Principal) -> AuditReport:
 
 
 def verify_all(engine: Engine, who: Principal) -> AuditReport:
-    """Check the rows of all owners against their chains.
+    """Check the rows of all owners against their chains, and the file that they are in.
 
     Raises:
         ScopeDenied: If the caller does not administer the store.
@@ -121,7 +121,8 @@ def verify_all(engine: Engine, who: Principal) -> AuditReport:
     if not who.is_admin or who.home != GLOBAL:
         raise ScopeDenied(GLOBAL.path, Right.ADMIN, "open store.admin(actor=…)")
     report = _report(engine, engine.db.owners())
-    together = tuple(f"store: {problem}" for problem in dict.fromkeys(_check_roots(engine)))
+    found = dict.fromkeys((*_check_roots(engine), engine.db.damage()))
+    together = tuple(f"store: {problem}" for problem in found if problem)
     return report.model_copy(update={"problems": report.problems + together})
 
 
