@@ -26,6 +26,12 @@ DEEP = nested(10_000, lambda inner: {"a": inner})
 DEEP_LIST = {"a": nested(10_000, lambda inner: [inner])}
 CYCLE = {}
 CYCLE["a"] = CYCLE
+
+
+def answer(response):
+    return {"role": "user", "parts": [{"function_response": {"name": "f", "response": response}}]}
+
+
 EARLY = datetime.min.replace(tzinfo=timezone(timedelta(hours=14)))
 
 BAD = [
@@ -64,6 +70,18 @@ BAD = [
     ("Draft('x', audience=[LONE])", "audience.0: character U+D800"),
     ("Draft('x', purpose=5)", "purpose: must be text"),
     ("Draft('x', scope='/user/\\ud800/')", "scope: holds a lone surrogate"),
+    ("memory.privacy.refuse(about=MEGABYTE)", "about: has 1,000,000 characters; at most 2,000"),
+    ("memory.pending.reject('x', reason=MEGABYTE)", "reason: has 1,000,000 characters"),
+    ("memory.pending.reject('x', reason=['x'])", "reason: must be text, not list"),
+    ("task.observe('search', DEEP)", "result: is a result that JSON cannot express"),
+    ("task.observe('search', CYCLE)", "result: is a result that JSON cannot express"),
+    ("task.observe('search', {(1, 2): 3})", "result: is a result that JSON cannot express"),
+    ("task.observe('search', {}, verified=True, keep=5)", "keep: must be a list of texts"),
+    ("task.before_tool('search', DEEP_LIST)", "input: is a result that JSON cannot express"),
+    ("memory.task('x', plan=5)", "plan: must be a list of texts"),
+    ("memory.add([{'role': 'tool', 'content': DEEP}])", "messages[0].content: must be a text or"),
+    ("memory.add(answer({'a': 1, **CYCLE}))", "is a result that JSON cannot express"),
+    ("memory.add(answer(DEEP))", "is a result that JSON cannot express"),
     ("memory.recall(MEGABYTE)", "query: has more than 65,536 characters"),
     ("memory.recall(LONE)", "query: holds a lone surrogate"),
     ("memory.recall('a\\0b')", "query: holds a NUL character"),
@@ -120,7 +138,7 @@ def names(tmp_path_factory):
         memory.remember("Ana lives in Rome", key="city")
         yield {
             **globals(), "folder": folder, "store": store, "memory": memory,
-            "admin": store.admin("root"),
+            "admin": store.admin("root"), "task": memory.task("tea"),
         }  # fmt: skip
 
 

@@ -283,7 +283,7 @@ import os, shutil, signal, sys
 from pathlib import Path
 import simonides
 from simonides.storage import files
-place, key, left = Path(sys.argv[1]), sys.argv[2] or None, 0
+place, key, left = Path(sys.argv[1]), sys.argv[2] or None, 1000
 
 def counted(function):
     def call(*args, **kwargs):

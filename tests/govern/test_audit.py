@@ -1,10 +1,17 @@
 """The audit trail: what it lists, and which changes behind its back it finds."""
 
+import contextlib
+import re
+import sqlite3
+from pathlib import Path
+
 import pytest
 
 import simonides
 from simonides import Draft, InvalidInput
+from simonides.core.scope import scope_of
 
+AUDIT_KEY = "kept elsewhere"
 OWNER = "/org/acme/user/ana"
 
 
@@ -115,6 +122,51 @@ def test_with_another_key_everything_is_reported(filled, open_store):
     with pytest.raises(simonides.StoreCorrupt, match="outside simonides"):
         open_store(audit_key="another", verify=True)
     assert open_store(verify=True).admin("root").verify_audit()
+
+
+def read_everything(store):
+    ana = store.memory(user="ana", org="acme")
+    reads = (
+        ana.list, ana.sessions, ana.audit.list, ana.audit.verify, ana.pending.list, ana.status,
+        lambda: ana.digest("good"), lambda: ana.history("k"), store.admin("root").verify_audit,
+    )  # fmt: skip
+    for read in reads:
+        with contextlib.suppress(simonides.SimonidesError):
+            read()
+
+
+@pytest.mark.parametrize("open_store", ["file"], indirect=True)
+@pytest.mark.parametrize("bit", [0, 7])
+def test_a_flipped_bit_in_the_name_of_an_owner_is_found(filled, tmp_path, bit):
+    path = filled._engine.db.location
+    filled.close()
+    # Other tables than these, of times of jobs and counts of reads, are in the chain.
+    with contextlib.closing(sqlite3.connect(path)) as raw:
+        [size] = raw.execute("PRAGMA page_size").fetchone()
+        named = "SELECT rootpage FROM sqlite_master WHERE name IN ('due', 'reads')"
+        apart = {page - 1 for (page,) in raw.execute(named)}
+    whole, flipped = Path(path).read_bytes(), tmp_path / "flipped.db"
+    places = [found.start() for found in re.finditer(OWNER.encode(), whole)]
+    places = [place for place in places if place // size not in apart]
+    assert len(places) > 20
+    for number, place in enumerate(places):
+        damaged = bytearray(whole)
+        damaged[place + number % len(OWNER)] ^= 1 << bit
+        flipped.write_bytes(damaged)
+        with pytest.raises(simonides.StoreCorrupt):
+            simonides.open(flipped, audit_key=AUDIT_KEY, verify=True)
+        with simonides.open(flipped, audit_key=AUDIT_KEY) as store:
+            read_everything(store)
+        for each in tmp_path.glob("flipped.db*"):
+            each.unlink()
+
+
+@pytest.mark.parametrize(
+    "owner", ["/org/acme/ucer/ana", "/org", "/org/a b", "org", "/org/acme/user"]
+)
+def test_the_name_of_an_owner_that_is_none_means_a_damaged_store(owner):
+    with pytest.raises(simonides.StoreCorrupt, match="is no owner"):
+        scope_of(owner, None)
 
 
 def test_heads_show_that_the_whole_file_was_put_back(ana):

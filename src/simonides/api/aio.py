@@ -320,7 +320,8 @@ class AsyncPrivacy:
             session: A conversation.
 
         Raises:
-            InvalidInput: If not exactly one is named, or the topic names no subject.
+            InvalidInput: If not exactly one is named, or it names no subject, holds a secret, or
+                has more than 2,000 characters.
             StoreError: If the store could not.
         """
         return await self._threads.write(
@@ -387,7 +388,8 @@ class AsyncPending:
 
         Args:
             id: Of the entry.
-            reason: For the audit trail, which keeps it for ever.
+            reason: For the audit trail, which keeps it for ever; at most 2,000 characters, and no
+                secret.
 
         Raises:
             NotFound: If nothing waits under this id.
@@ -401,7 +403,8 @@ class AsyncPending:
 
         Args:
             id: Of the entry.
-            reason: For the audit trail, which keeps it for ever.
+            reason: For the audit trail, which keeps it for ever; at most 2,000 characters, and no
+                secret.
 
         Raises:
             NotFound: If nothing waits under this id.
@@ -417,7 +420,8 @@ class AsyncPending:
         Args:
             id: Of the entry.
             keep: ``new``, ``old``, ``both`` or ``neither``.
-            reason: For the audit trail, which keeps it for ever.
+            reason: For the audit trail, which keeps it for ever; at most 2,000 characters, and no
+                secret.
 
         Raises:
             NotFound: If no contradiction waits under this id.

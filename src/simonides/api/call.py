@@ -18,9 +18,13 @@ from simonides.core.outcome import Outcome
 from simonides.core.results import Digest
 from simonides.core.scope import Principal
 from simonides.core.validation import nearest
+from simonides.govern.rights import check_names
 
 if TYPE_CHECKING:
     from simonides.api.remote.face import Remote
+
+_TAKES_OUT = frozenset({"data.erase", "data.erasure", "data.export"})
+"""Calls for every user that is stored, whatever the name."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -136,6 +140,8 @@ class Bound:
         verb = _COUNTED.get(method) or method.partition(".")[0].lower()
         figures, begun = self._link.figures, time.perf_counter()
         try:
+            if verb not in _TAKES_OUT:
+                check_names(self._who.named)
             result = self._run(function, *args, **kwargs)
         except BaseException:  # an interrupt is a failed call, too; raised again
             figures.called(verb, time.perf_counter() - begun, found=None, failed=True)

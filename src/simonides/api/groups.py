@@ -248,7 +248,8 @@ class Privacy(Bound):
             session: A conversation.
 
         Raises:
-            InvalidInput: If not exactly one is named, or the topic names no subject.
+            InvalidInput: If not exactly one is named, or it names no subject, holds a secret, or
+                has more than 2,000 characters.
             StoreError: If the store could not.
         """
         return self._call(privacy.refuse, key=key, category=category, about=about, session=session)
@@ -302,7 +303,8 @@ class Pending(Bound):
 
         Args:
             id: Of the entry.
-            reason: For the audit trail, which keeps it for ever.
+            reason: For the audit trail, which keeps it for ever; at most 2,000 characters, and no
+                secret.
 
         Raises:
             NotFound: If nothing waits under this id.
@@ -316,7 +318,8 @@ class Pending(Bound):
 
         Args:
             id: Of the entry.
-            reason: For the audit trail, which keeps it for ever.
+            reason: For the audit trail, which keeps it for ever; at most 2,000 characters, and no
+                secret.
 
         Raises:
             NotFound: If nothing waits under this id.
@@ -332,7 +335,8 @@ class Pending(Bound):
         Args:
             id: Of the entry.
             keep: ``new``, ``old``, ``both`` or ``neither``.
-            reason: For the audit trail, which keeps it for ever.
+            reason: For the audit trail, which keeps it for ever; at most 2,000 characters, and no
+                secret.
 
         Raises:
             NotFound: If no contradiction waits under this id.

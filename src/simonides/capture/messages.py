@@ -7,7 +7,6 @@ each as a dictionary or as an object with the same attributes.
 from __future__ import annotations
 
 import difflib
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 
 from simonides.core.clock import zoned_moment
 from simonides.core.errors import InvalidInput, shown
-from simonides.core.validation import MAX_JSON_DEPTH, nearest
+from simonides.core.validation import MAX_JSON_DEPTH, nearest, result_text
 from simonides.core.validation import text as validated
 
 MAX_TEXT_BYTES = 1 << 20
@@ -276,10 +275,7 @@ def _output(output: object, at: str, called: dict[str, str]) -> str:
         isinstance(_get(each, "type"), str) for each in output
     ):
         return "\n".join(piece.text for piece in _pieces(output, at, called))
-    try:
-        return json.dumps(output, ensure_ascii=False, default=str)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(at, "holds a result that JSON cannot express") from error
+    return result_text(at, output)
 
 
 def _mark(part: Mapping[str, Any], kind: str, at: str) -> str:

@@ -40,7 +40,8 @@ from simonides.core.outcome import EventType
 from simonides.core.record import Audience, Trust, id_text
 from simonides.core.results import Refusal
 from simonides.core.scope import Principal
-from simonides.core.validation import text
+from simonides.core.validation import MAX_REASON_CHARS, text
+from simonides.hygiene.secrets import no_secret
 from simonides.models.embedder import EmbedderFailed, embed
 from simonides.recall.lookup import versions
 from simonides.recall.view import (
@@ -76,13 +77,19 @@ def refuse(
     Of a refused conversation nothing more is stored; what is there stays.
 
     Raises:
-        InvalidInput: If not exactly one is named, or the topic says nothing.
+        InvalidInput: If not exactly one is named, the topic says nothing, or it is too long or
+            holds a secret.
     """
-    given = {"key": key, "category": category, "topic": about, "session": session}
-    named = {kind: text(kind, value) for kind, value in given.items() if value is not None}
+    given = {"key": key, "category": category, "about": about, "session": session}
+    named = {
+        field: no_secret(field, text(field, value, MAX_REASON_CHARS))
+        for field, value in given.items()
+        if value is not None
+    }
     if len(named) != 1:
         raise InvalidInput("about", "name one of key, category, about and session")
-    [(kind, value)] = named.items()
+    [(field, value)] = named.items()
+    kind = "topic" if field == "about" else field
     data: dict[str, Any] = {"names": [], "also": []}
     if kind == "topic":
         tied = sorted(tied_topic(engine, who, value).tied)

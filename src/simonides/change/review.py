@@ -21,7 +21,8 @@ from simonides.core.outcome import EventType, Outcome, OutcomeKind
 from simonides.core.record import Draft, Record, id_text
 from simonides.core.results import Waiting
 from simonides.core.scope import Principal, parse_scope
-from simonides.core.validation import text
+from simonides.core.validation import MAX_REASON_CHARS, text
+from simonides.hygiene.secrets import no_secret
 from simonides.models.language import ModelFailed
 from simonides.recall.view import renew_opt_outs
 from simonides.storage.rows import record_of
@@ -100,9 +101,9 @@ def approve(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcom
     Raises:
         NotFound: If nothing waits under this id.
         ScopeDenied: If the caller proposed it.
-        InvalidInput: If it is a request, that names nothing.
+        InvalidInput: If it is a request, that names nothing, or the reason holds a secret.
     """
-    entry = _entry(engine, who, id)
+    entry = _entry(engine, who, id, reason)
     if entry.kind == "contradiction":
         return resolve(engine, who, id, "new", reason)
     if entry.kind == pending.AGED:  # its first version, which the entry names, may have expired
@@ -138,7 +139,7 @@ def reject(engine: Engine, who: Principal, id: str, reason: str = "") -> Outcome
         NotFound: If nothing waits under this id.
         ScopeDenied: If the caller proposed it.
     """
-    entry = _entry(engine, who, id)
+    entry = _entry(engine, who, id, reason)
     if entry.kind == "contradiction":
         return resolve(engine, who, id, "old", reason)
     if entry.kind == pending.AGED:
@@ -171,7 +172,7 @@ def resolve(
     """
     if keep not in KEEP:
         raise InvalidInput("keep", f"must be one of {', '.join(KEEP)}")
-    entry = _entry(engine, who, id)
+    entry = _entry(engine, who, id, reason)
     if entry.kind != "contradiction":
         raise NotFound(id)
     new, old = pending.sides(entry)
@@ -195,7 +196,9 @@ def resolve(
     return _decided(engine, who, entry, f"kept_{keep} {reason}", settled)
 
 
-def _entry(engine: Engine, who: Principal, id: str) -> pending.Entry:
+def _entry(engine: Engine, who: Principal, id: str, reason: str) -> pending.Entry:
+    """Return what is to be decided; the reason is kept for ever, so it is checked first."""
+    no_secret("reason", text("reason", reason, MAX_REASON_CHARS))
     name, now = text("id", id), engine.clock.now_ms()
     with engine.db.read(who.owner) as connection:
         for entry in pending.entries(connection, who.owner):

@@ -34,7 +34,8 @@ NAMES = ("user", "org", "session", "agent", "purpose", "actor", "json")
 """Global options that a variable may give."""
 
 HERE = frozenset(
-    "serve mcp worker demo db policy admin source doctor estimate test leak-test".split()
+    "serve mcp worker demo db policy admin source data import inspect restore doctor estimate test"
+    " leak-test".split()
 )
 """Commands that run in their own process: they are long, ask, or read paths of this folder."""
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
-from simonides.core.errors import InvalidInput, InvalidScope, OwnerRequired, shown
+from simonides.core.errors import InvalidInput, InvalidScope, OwnerRequired, StoreCorrupt, shown
 
 DEFAULT_ORG = "default"
 MAX_ID_CHARS = 128
@@ -180,12 +180,20 @@ def _ancestors(scope: Scope) -> tuple[Scope, ...]:
 
 @lru_cache(maxsize=4096)
 def scope_of(owner: str, task: str | None) -> Scope:
-    """Return the scope of an owner's name in the database and a task."""
+    """Return the scope of an owner's name in the database and a task.
+
+    Raises:
+        StoreCorrupt: If the name is none.
+    """
     parts = owner.removesuffix("/").split("/")[1:]
-    names = dict(zip(parts[::2], parts[1::2], strict=True))
-    return Scope(
-        names.get("org"), names.get("user"), task, names.get("session"), names.get("layer")
-    )
+    try:
+        names = dict(zip(parts[::2], parts[1::2], strict=True))
+        scope = Scope(**names, task=task)
+        if scope.owner != owner:
+            raise ValueError(owner)
+    except (ValueError, TypeError) as error:
+        raise StoreCorrupt("the store", f"{shown(owner)} is no owner; it was changed") from error
+    return scope
 
 
 def documents_of(org: str | None) -> Scope:
@@ -265,6 +273,16 @@ class Principal:
         name = self.actor or self.home.path
         by = name if self.agent is None else f"{name} {self.agent}"
         return by if self.via is None else f"{by}{VIA}{self.via}"
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The names that were given, by argument."""
+        home = self.home
+        names = {
+            "user": home.user, "org": home.org, "task": home.task, "session": self.session,
+            "agent": self.agent, "purpose": self.purpose, "actor": self.actor, "token": self.via,
+        }  # fmt: skip
+        return {field: name for field, name in names.items() if name is not None}
 
     @property
     def conversation_title(self) -> str:

@@ -23,6 +23,9 @@ from pydantic import (
 from simonides.core.clock import zoned_moment
 from simonides.core.errors import InvalidInput, shown
 
+MAX_TEXT_CHARS, MAX_REASON_CHARS = 1 << 20, 2_000
+"""Longest text of any argument, and longest reason or topic. Set by judgement."""
+
 MAX_JSON_DEPTH = 16
 """Deepest nesting of metadata; chosen, far above use."""
 
@@ -152,6 +155,20 @@ def json_text(field: str, value: object) -> str:
     return text
 
 
+def result_text(field: str, value: object) -> str:
+    """Return a result of a tool as text: a text as it is, other data as JSON.
+
+    Raises:
+        InvalidInput: If JSON cannot express it: it holds itself, or is nested too deep.
+    """
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(field, "is a result that JSON cannot express") from error
+
+
 def _check_json(field: str, value: object, level: int = 1) -> None:
     """Check what ``json.dumps`` lets pass: depth, names that are no text, NUL characters."""
     if level > MAX_JSON_DEPTH:
@@ -174,7 +191,7 @@ def between(field: str, value: object, least: int, most: int) -> int:
         InvalidInput: If it is not a whole number from ``least`` to ``most``.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        problem = f"must be a whole number from {least:,} to {most:,}, not {value!r:.60}"
+        problem = f"must be a whole number from {least:,} to {most:,}, not {_told(value)}"
         raise InvalidInput(field, problem)
     return value
 
@@ -188,18 +205,25 @@ def share(field: str, value: object) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-        raise InvalidInput(field, f"must be a number from 0 to 1, not {value!r:.60}")
+        raise InvalidInput(field, f"must be a number from 0 to 1, not {_told(value)}")
     return float(value)
 
 
-def text(field: str, value: Any) -> str:
-    """Return a text of a caller.
+def _told(value: object) -> str:
+    # Of what is no number, only the type: it may be a secret.
+    return f"{value!r:.60}" if isinstance(value, (int, float)) else type(value).__name__
+
+
+def text(field: str, value: Any, most: int = MAX_TEXT_CHARS) -> str:
+    """Return a text of a caller, of at most so many characters.
 
     Raises:
-        InvalidInput: If it is not text, or holds NUL or a lone surrogate.
+        InvalidInput: If it is not text, is too long, or holds NUL or a lone surrogate.
     """
     if not isinstance(value, str):
         raise InvalidInput(field, f"must be text, not {type(value).__name__}")
+    if len(value) > most:
+        raise InvalidInput(field, f"has {len(value):,} characters; at most {most:,} are taken")
     if "\0" in value:
         raise InvalidInput(field, "holds a NUL character")
     try:

@@ -16,13 +16,14 @@ from pathlib import Path
 
 from simonides.capture.messages import Message, read_messages
 from simonides.core.engine import Engine
-from simonides.core.errors import InvalidInput, InvalidScope
+from simonides.core.errors import InvalidInput
 from simonides.core.outcome import Outcome, OutcomeKind
 from simonides.core.record import Draft
 from simonides.core.scope import Principal, in_session
 from simonides.data.formats.items import Item, Left, Statement, Turn
 from simonides.data.formats.known import read_export
 from simonides.data.results import ImportReport
+from simonides.hygiene.secrets import no_secret
 from simonides.prompt.lines import TITLE
 from simonides.sessions.imported import Kept, keep_turns, known_messages, read_soon
 from simonides.storage import statements
@@ -259,8 +260,8 @@ def _became(outcome: Outcome) -> Kept:
 
 def _session(who: Principal, name: str) -> Principal:
     try:
-        return in_session(who, name)
-    except InvalidScope:  # a title may be long, or hold characters that a name may not
+        return in_session(who, no_secret("session", name))
+    except InvalidInput:  # a title may be long, or hold a secret or a sign that a name may not
         return in_session(who, f"{name.partition(':')[0]}:{_digest(name)}")
 
 

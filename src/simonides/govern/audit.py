@@ -134,7 +134,7 @@ def _check_whole(who: Principal) -> None:
 
 
 def verify_all(engine: Engine, who: Principal, against: Heads | None = None) -> AuditReport:
-    """Check the rows of all owners against their chains, and these against heads that were saved.
+    """Check all rows against their chains, these against saved heads, and the file of the store.
 
     Raises:
         ScopeDenied: If the caller does not administer the store.
@@ -142,7 +142,8 @@ def verify_all(engine: Engine, who: Principal, against: Heads | None = None) -> 
     _check_whole(who)
     owners = {*engine.db.owners(), *(against or {})}
     report = _report(engine, sorted(owners), against or {})
-    together = tuple(f"store: {problem}" for problem in dict.fromkeys(_check_roots(engine)))
+    found = dict.fromkeys((*_check_roots(engine), engine.db.damage()))
+    together = tuple(f"store: {problem}" for problem in found if problem)
     return report.model_copy(update={"problems": report.problems + together})
 
 

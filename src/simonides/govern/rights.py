@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
-from simonides.core.errors import InvalidInput, ScopeDenied
+from simonides.core.errors import InvalidInput, ScopeDenied, shown
 from simonides.core.outcome import EventType
 from simonides.core.record import Audience, Partition, Value
 from simonides.core.scope import (
@@ -75,7 +76,7 @@ def named_scope(who: Principal, name: str) -> Scope:
     if name.startswith("/"):
         return parse_scope(name, org=home.org or "default")
     if name not in LEVELS:
-        raise InvalidInput("scope", f"{name[:60]!r} is not a scope{nearest(name, LEVELS)}")
+        raise InvalidInput("scope", f"{shown(name)} is not a scope{nearest(name, LEVELS)}")
     level = "org" if name == "workspace" else name
     scope = next((scope for scope in home.ancestors if scope.level == level), None)
     if scope is None:
@@ -237,6 +238,23 @@ def revoke(engine: Engine, who: Principal, user: str, right: str, org: str) -> b
     return held is not None
 
 
+_PLAIN = re.compile(r"[\w.@-]{0,16}")
+"""A name in which no rule finds a secret: it is too short for a key, and leads to no password."""
+
+
+def check_names(names: Mapping[str, str | None]) -> None:
+    """Check names that are stored in clear, by argument.
+
+    Raises:
+        InvalidInput: If one holds a secret.
+    """
+    for field, name in names.items():
+        if name is not None and not _PLAIN.fullmatch(name):
+            from simonides.hygiene.secrets import no_secret  # plain names need no rules
+
+            no_secret(field, name)
+
+
 @contextmanager
 def _changing(
     engine: Engine, who: Principal, grantee: str, right: str, org: str
@@ -245,6 +263,7 @@ def _changing(
     kind, subject = _named(right, grantee)
     scope = Scope(checked_id("org", org))
     _check_admin(who, scope)
+    check_names({"user": grantee, "org": org, "right": subject})
     with changing(engine, scope.owner, who.name) as tx:
         rows = tx.connection.rows(statements.GRANTS, {"owner": scope.owner})
         wanted = (grantee, kind.value, subject)

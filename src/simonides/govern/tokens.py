@@ -24,6 +24,7 @@ from simonides.core.outcome import EventType
 from simonides.core.record import Value, id_text
 from simonides.core.scope import DEFAULT_ORG, GLOBAL, Principal, Right, Scope, checked_id
 from simonides.core.validation import enum_member
+from simonides.govern.rights import check_names
 from simonides.storage import statements
 from simonides.storage.rows import id_bytes
 from simonides.storage.transaction import changing
@@ -141,9 +142,11 @@ def new_token(
         raise InvalidInput("any_user", "is instead of a user")
     scope = GLOBAL if whole else Scope(checked_id("org", DEFAULT_ORG if org is None else org))
     _check_admin(who, scope)
-    for field, each in (("name", name), ("user", user), ("agent", agent), ("purpose", purpose)):
+    ids = {"name": name, "user": user, "org": org, "agent": agent, "purpose": purpose}
+    for field, each in ids.items():
         if each is not None:
             checked_id(field, each)
+    check_names(ids)
     ends = zoned_moment("expires", expires)
     secret = base64.urlsafe_b64encode(os.urandom(SECRET_BYTES)).decode().rstrip("=")
     prefix = os.urandom(PREFIX_CHARS // 2).hex()

@@ -13,9 +13,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
+from simonides.core.errors import InvalidInput
 from simonides.hygiene.rules import Check, Finding, Rules, is_standalone
 from simonides.text.words import listed
 
@@ -46,6 +47,28 @@ def find_secrets(text: str) -> tuple[Finding, ...]:
     Invisible characters do not hide a secret; its span includes them.
     """
     return _rules().find(text)
+
+
+def no_secret(field: str, said: str) -> str:
+    """Return a name or a reason that is stored in clear, as it was given.
+
+    A card number is no secret in a text without spaces: ids of 16 digits are common.
+
+    Args:
+        field: Name of the argument.
+        said: The text.
+
+    Raises:
+        InvalidInput: If it holds a secret, which the error does not repeat.
+    """
+    if _holds_secret(said):
+        raise InvalidInput(field, "holds a secret, such as a key or a password; leave it out")
+    return said
+
+
+@lru_cache(maxsize=8192)
+def _holds_secret(said: str) -> bool:
+    return any(found.name != "card-number" or " " in said for found in find_secrets(said))
 
 
 @cache

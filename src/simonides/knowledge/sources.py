@@ -18,7 +18,7 @@ from simonides.core.errors import ConfigurationError, InvalidInput
 from simonides.core.record import REFUSED
 from simonides.core.scope import Principal
 from simonides.core.validation import text
-from simonides.hygiene.secrets import find_secrets
+from simonides.hygiene.secrets import find_secrets, no_secret
 from simonides.knowledge.documents import Document, Row, masked, put, rows_of
 from simonides.knowledge.extract import NotRead, text_of
 from simonides.knowledge.files import files_of, read_file, type_of
@@ -187,7 +187,7 @@ def _checked_name(name: object, place: str) -> str:
         raise InvalidInput("name", problem)
     if name == REFUSED:
         raise InvalidInput("name", f"{REFUSED!r} marks passages; use another name")
-    return name
+    return no_secret("name", name)
 
 
 def _rows(engine: Engine, who: Principal, name: str) -> list[Row]:

@@ -85,6 +85,9 @@ class Database(Protocol):
     def checkpoint(self) -> None:
         """Remove deleted content from logs beside the data, where there are any."""
 
+    def damage(self) -> str:
+        """Return the first thing that the database itself finds damaged; empty if there is none."""
+
     def residue(self, marks: Collection[bytes]) -> int | None:
         """Return how many of some deleted bytes are still in the files; None if that is not known.
 

@@ -303,7 +303,7 @@ def error_of(
         case apsw.NotADBError():
             problem = "is not a SQLite database, or it is encrypted and needs a key"
             return StoreCorrupt(location, problem)
-        case apsw.CorruptError():
+        case apsw.CorruptError() | UnicodeDecodeError():
             return StoreCorrupt(location, "is damaged; restore a backup")
         case _:
             return StoreError(location, f"cannot be read or written: {error}")

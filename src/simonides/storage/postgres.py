@@ -261,6 +261,10 @@ class Postgres:
     def checkpoint(self) -> None:
         """Do nothing: deleted rows are the server's to vacuum."""
 
+    def damage(self) -> str:
+        """Return nothing: a server has checks of its own."""
+        return ""
+
     def residue(self, marks: Collection[bytes]) -> int | None:
         """Return None: deleted rows stay in the server's files until a vacuum."""
         del marks

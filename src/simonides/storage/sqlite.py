@@ -67,7 +67,7 @@ class _Connection(Connection):
     def rows(self, sql: str, params: Params) -> list[Row]:
         try:
             return self.raw.execute(sql, params).fetchall()
-        except apsw.Error as error:
+        except (apsw.Error, UnicodeDecodeError) as error:
             raise self._translate(error) from error
 
     def run(self, sql: str, params: Params) -> None:
@@ -491,6 +491,12 @@ class Sqlite:
                 pass  # the change is durable; the log is joined by the next checkpoint or close
             finally:
                 writer.raw.set_busy_timeout(int(self._wait_s * 1000))
+
+    def damage(self) -> str:
+        """Return what SQLite finds damaged in its tables and indexes."""
+        with self.read() as connection:
+            found = connection.rows("PRAGMA integrity_check(1)", {})
+        return "".join(str(each) for (each,) in found if each != "ok")
 
     def residue(self, marks: Collection[bytes]) -> int | None:
         """Return how many of some deleted bytes are in the file; None beside a log."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -15,10 +15,11 @@ from simonides.core.outcome import EventType, Outcome
 from simonides.core.record import Draft, Importance, Record, Source, id_text
 from simonides.core.results import Digest, TaskReport
 from simonides.core.scope import Principal, Scope
-from simonides.core.validation import enum_member
+from simonides.core.validation import enum_member, result_text
 from simonides.core.validation import text as checked_text
 from simonides.govern.alerts import THRESHOLDS, open_tasks
 from simonides.govern.rights import Reach, may_see
+from simonides.hygiene.secrets import no_secret
 from simonides.prompt.core_block import core_block
 from simonides.prompt.digest import digest
 from simonides.prompt.lines import more_of
@@ -78,8 +79,7 @@ def begin(
         QuotaExceeded: If the scope is full.
     """
     for name, given in (("plan", plan), ("constraints", constraints)):
-        if isinstance(given, str) or not all(isinstance(each, str) for each in given):
-            raise InvalidInput(name, "must be a list of texts")
+        _check_list(name, given)
     name = str(who.home.task)
     steps = tuple(_clean(engine, who, "plan", each) for each in plan)
     state = None
@@ -106,6 +106,13 @@ def begin(
         tx.add("tasks", row, EventType.TASK, "begun")
         warn_of_many(tx)
         return id_text(row["id"])
+
+
+def _check_list(field: str, given: object) -> None:
+    if isinstance(given, str) or not isinstance(given, Collection):
+        raise InvalidInput(field, "must be a list of texts")
+    if not all(isinstance(each, str) for each in given):
+        raise InvalidInput(field, "must be a list of texts")
 
 
 def too_many(connection: Connection, owner: str) -> int:
@@ -288,7 +295,7 @@ def before_tool(engine: Engine, who: Principal, id: str, name: str, input: objec
     with engine.db.read(who.owner) as connection:
         state = _open(_row(connection, who, id), who)
         texts = _texts(connection, who, roots_of(state))
-    said = input if isinstance(input, str) else json.dumps(input, default=str, ensure_ascii=False)
+    said = result_text("input", input)
     in_prompt = [*texts.values(), *core_records(engine, who)]
     about = f"{checked_text('name', name)} {said[:INPUT_CHARS]}"
     shown = [*state.shown, *(record.id for record in in_prompt)]
@@ -325,12 +332,13 @@ def observe(
         keep: Names in the result whose values become facts of the user when the task is complete.
 
     Raises:
-        InvalidInput: If the tool is not trusted, or a name is not in the result.
+        InvalidInput: If the tool is not trusted, a name is not in the result, or JSON cannot
+            express the result.
     """
     names = _kept_names(keep, result, verified=verified)
     weight = enum_member(Importance, "importance", importance)
     most = engine.policies.for_org(who.home.org, who.agent).task.observations
-    said = result if isinstance(result, str) else json.dumps(result, default=str)
+    said = result_text("result", result)
     source = Source.TOOL_VERIFIED if verified else Source.EXTERNAL
     draft = Draft(said, position=0, role="tool", source=source, origin=checked_text("tool", tool))
 
@@ -343,14 +351,14 @@ def observe(
 
 
 def _kept_names(keep: Sequence[str], result: object, *, verified: bool) -> tuple[str, ...]:
-    if isinstance(keep, str) or not all(isinstance(name, str) for name in keep):
-        raise InvalidInput("keep", "must be a list of names")
+    _check_list("keep", keep)
     if keep and not verified:
         raise InvalidInput("keep", "needs a trusted tool: pass verified=True")
     known = result if isinstance(result, Mapping) else {}
     for name in keep:
         if name not in known:
             raise InvalidInput("keep", f"{shown(name)} is not a name in the result")
+        no_secret("keep", name)
     return tuple(keep)
 
 

@@ -33,6 +33,7 @@ from simonides.core.record import (
 from simonides.core.scope import Principal, Scope
 from simonides.core.validation import json_text, nearest
 from simonides.govern.rights import check_writable, named_scope, readable
+from simonides.hygiene.secrets import no_secret
 from simonides.recall.index import Analysed, analysed
 from simonides.recall.lookup import find
 from simonides.text.statement import content_hash
@@ -155,7 +156,8 @@ def candidate_of(
         scope: Where it is to be stored, if that is not for the draft to say.
 
     Raises:
-        InvalidInput: If the category is unknown, the key impossible, or something too large.
+        InvalidInput: If the category is unknown, the key impossible, something too large, or a
+            secret is in a name that even a refusal keeps.
         ScopeDenied: If the scope is not the principal's to write.
         NotFound: If a parent is not there.
     """
@@ -163,6 +165,10 @@ def candidate_of(
         scope = who.home if draft.scope is None else named_scope(who, draft.scope)
         if scope != who.home:
             check_writable(engine, who, scope)
+            no_secret("scope", scope.path)
+    names = [("purpose", draft.purpose), ("idempotency_key", draft.idempotency_key)]
+    for field, name in (*names, *(("audience", agent) for agent in draft.audience or ())):
+        no_secret(field, name or "")
     policy = engine.policies.for_org(scope.org, who.agent)
     session = (
         draft.session if draft.session is not None or who.session is None else who.conversation
