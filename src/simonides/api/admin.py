@@ -239,7 +239,7 @@ class Admin(Bound):
         """
         return self._call(_restore, path, accept_loss=accept_loss)
 
-    def heads(self) -> dict[str, tuple[int, str]]:
+    def heads(self) -> dict[str, list[int | str]]:
         """Return the length and the last code of each owner's audit chain, to be kept elsewhere."""
         return self._call(audit.heads)
 

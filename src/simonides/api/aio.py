@@ -1607,7 +1607,7 @@ class AsyncAdmin:
         """
         return await self._threads.write(self._blocking.restore, path, accept_loss=accept_loss)
 
-    async def heads(self) -> dict[str, tuple[int, str]]:
+    async def heads(self) -> dict[str, list[int | str]]:
         """Return the length and the last code of each owner's audit chain, to be kept elsewhere."""
         return await self._threads.read(self._blocking.heads)
 

@@ -116,7 +116,7 @@ def verify(engine: Engine, who: Principal, against: Heads | None = None) -> Audi
     return _report(engine, [who.owner], own)
 
 
-def heads(engine: Engine, who: Principal) -> dict[str, tuple[int, str]]:
+def heads(engine: Engine, who: Principal) -> dict[str, list[int | str]]:
     """Return the length and the last code of the chain of each owner.
 
     Raises:
@@ -125,7 +125,7 @@ def heads(engine: Engine, who: Principal) -> dict[str, tuple[int, str]]:
     _check_whole(who)
     with engine.db.read(*engine.db.owners(), snapshot=True) as connection:
         rows = connection.rows(statements.STATES, {})
-    return {owner: (events, head.hex()) for owner, _, _, events, head, *_ in rows}
+    return {owner: [events, head.hex()] for owner, _, _, events, head, *_ in rows}
 
 
 def _check_whole(who: Principal) -> None:
