@@ -90,7 +90,8 @@ class Server:
         self.execute("CREATE ROLE owner_role LOGIN")
         self.execute("CREATE ROLE app_role LOGIN")
         self.execute("CREATE DATABASE template OWNER owner_role")
-        init(self.url("owner_role", "template"), "app_role")
+        distributed = "partitions" if os.environ.get("PARTITIONED") else None
+        init(self.url("owner_role", "template"), "app_role", distributed=distributed)
 
     def url(self, role, database):
         return f"postgresql://{role}@/{database}?host={self.directory}"

@@ -188,8 +188,8 @@ def _lines(result: Any) -> Iterable[str]:
             yield from _report(result)
         case Value() if type(result) in _FIGURES:
             yield from _figures(result)
-        case {"prompt": prompt}:
-            yield str(prompt)
+        case {"prompt": str(said)} | str(said):
+            yield said
         case _:
             yield from _of_memories(result)
 
