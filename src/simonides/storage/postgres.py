@@ -82,7 +82,7 @@ def init(url: str, role: str, *, distributed: Distributed | None = None) -> None
     with _translated(location), psycopg.connect(url) as connection:
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('simonides'))")
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
-        connection.execute(f"SET search_path = {SCHEMA}")
+        connection.execute(f"SET LOCAL search_path = {SCHEMA}")
         [has_meta] = connection.execute("SELECT to_regclass('meta') IS NOT NULL").fetchall()
         applied = connection.execute(statements.MIGRATIONS).fetchall() if has_meta[0] else []
         set_meta = _translation(statements.SET_META)
@@ -242,11 +242,12 @@ class Postgres:
 
     def _open_pool(self) -> ConnectionPool[psycopg.Connection[Any]]:
         with _translated(self.location):
-            psycopg.connect(self._url, connect_timeout=max(2, int(self._wait_s))).close()
+            with psycopg.connect(self._url, connect_timeout=max(2, int(self._wait_s))) as first:
+                is_pooled = _is_pooled(first)
             return ConnectionPool(
                 self._url,
-                # PgBouncer hands the next transaction to another session, which prepared nothing.
-                kwargs={"prepare_threshold": None},
+                # A pooler runs the next transaction in another session, which prepared nothing.
+                kwargs={"prepare_threshold": None} if is_pooled else {},
                 configure=_read_committed,
                 min_size=1,
                 max_size=self._connections,
@@ -353,6 +354,12 @@ class Postgres:
     def close(self) -> None:
         """Close all connections."""
         self._pool.close()
+
+
+def _is_pooled(raw: psycopg.Connection[Any]) -> bool:
+    """Whether a pooler such as PgBouncer answers: it makes up the process that it names."""
+    found = raw.execute("SELECT pg_backend_pid()").fetchall()
+    return bool(found[0][0] != raw.info.backend_pid)
 
 
 def _read_committed(raw: psycopg.Connection[Any]) -> None:
