@@ -108,7 +108,9 @@ class Server:
             raise LookupError("pgbouncer is not installed")
         self.pooled.mkdir()
         users, settings = self.pooled / "users.txt", self.pooled / "pgbouncer.ini"
-        users.write_text('"app_role" ""\n')
+        users.write_text(
+            "".join(f'"{role}" ""\n' for role in ("app_role", "owner_role", "postgres"))
+        )
         settings.write_text(
             f"[databases]\n* = host={self.directory}\n[pgbouncer]\npool_mode = transaction\n"
             f"unix_socket_dir = {self.pooled}\nlisten_port = 5432\nauth_type = trust\n"
