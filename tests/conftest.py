@@ -8,6 +8,7 @@ import socket
 import subprocess
 import tempfile
 import threading
+import time
 import zlib
 from pathlib import Path
 
@@ -69,6 +70,7 @@ class Server:
         self.programs = package / "pginstall" / "bin"
         self.numbers = itertools.count(1)
         self.spare = []
+        self.pooled, self.pooler = self.directory / "pooled", None
 
     def run(self, program, *arguments):
         # Into a file: the server would keep a pipe open for as long as it runs.
@@ -90,10 +92,36 @@ class Server:
         self.execute("CREATE ROLE owner_role LOGIN")
         self.execute("CREATE ROLE app_role LOGIN")
         self.execute("CREATE DATABASE template OWNER owner_role")
-        init(self.url("owner_role", "template"), "app_role")
+        distributed = "partitions" if os.environ.get("PARTITIONED") else None
+        init(self.url("owner_role", "template"), "app_role", distributed=distributed)
+        if os.environ.get("PGBOUNCER"):
+            self.start_pooler()
 
     def url(self, role, database):
-        return f"postgresql://{role}@/{database}?host={self.directory}"
+        place = self.pooled if self.pooler and role == "app_role" else self.directory
+        return f"postgresql://{role}@/{database}?host={place}"
+
+    def start_pooler(self):
+        """Put PgBouncer before the server: each transaction of the application has any session."""
+        program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+        if program is None:
+            raise LookupError("pgbouncer is not installed")
+        self.pooled.mkdir()
+        users, settings = self.pooled / "users.txt", self.pooled / "pgbouncer.ini"
+        users.write_text(
+            "".join(f'"{role}" ""\n' for role in ("app_role", "owner_role", "postgres"))
+        )
+        settings.write_text(
+            f"[databases]\n* = host={self.directory}\n[pgbouncer]\npool_mode = transaction\n"
+            f"unix_socket_dir = {self.pooled}\nlisten_port = 5432\nauth_type = trust\n"
+            f"auth_file = {users}\nmax_client_conn = 1000\nserver_idle_timeout = 2\n"
+        )
+        if self.user:
+            shutil.chown(self.pooled, "nobody")
+        self.pooler = subprocess.Popen([program, "-q", settings], cwd=self.pooled, **self.user)
+        while not list(self.pooled.glob(".s.*")):
+            assert self.pooler.poll() is None, "pgbouncer does not start"
+            time.sleep(0.05)
 
     def execute(self, statement):
         with psycopg.connect(self.url("postgres", "postgres"), autocommit=True) as connection:
@@ -118,6 +146,9 @@ class Server:
         self.spare.append(name)
 
     def stop(self):
+        if self.pooler:
+            self.pooler.kill()
+            self.pooler.wait()
         self.run("pg_ctl", "-m", "immediate", "stop")
         shutil.rmtree(self.directory)
 

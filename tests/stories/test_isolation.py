@@ -200,8 +200,8 @@ def test_row_security_shows_nothing_without_an_owner(database):
         with database.read(*owners) as connection:
             assert connection.rows("SELECT * FROM memories", {}) == []
     with database._pool.connection() as raw:
-        assert raw.execute("SELECT COUNT(*) FROM memories").fetchone() == (0,)
-        assert raw.execute("SELECT COUNT(*) FROM events").fetchone() == (0,)
+        assert raw.execute("SELECT COUNT(*) FROM simonides.memories").fetchone() == (0,)
+        assert raw.execute("SELECT COUNT(*) FROM simonides.events").fetchone() == (0,)
 
 
 def test_a_table_that_comes_later_is_secured_too(postgres_place, server):

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from json import loads
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer import Argument, Option
@@ -219,12 +219,20 @@ def policy_show(
 def db_init(
     owner_url: Annotated[str, Argument(metavar="OWNER_URL", help="postgresql:// of the owner.")],
     role: Annotated[str, Option(help="The role that applications connect as.")],
+    distributed: Annotated[
+        Literal["partitions", "citus"] | None, Option(help="Split the tables by user.")
+    ] = None,
+    is_printed: Annotated[
+        bool, Option("--print", help="Only print the statements that make and split the tables.")
+    ] = False,
 ) -> object:
     """Make the tables of a PostgreSQL database, and let a role use them."""
-    from simonides.storage.postgres import init
+    from simonides.storage.postgres import init, split_schema
 
     simonides.Settings()  # an unknown SIMONIDES_* variable is an error here, too
-    init(owner_url, role)
+    if is_printed:
+        return ";\n".join(split_schema(distributed)) + ";"
+    init(owner_url, role, distributed=distributed)
     return {"ready": True, "role": role}
 
 

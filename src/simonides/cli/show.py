@@ -188,8 +188,8 @@ def _lines(result: Any) -> Iterable[str]:
             yield from _report(result)
         case Value() if type(result) in _FIGURES:
             yield from _figures(result)
-        case {"prompt": prompt}:
-            yield str(prompt)
+        case {"prompt": str(said)} | str(said):
+            yield said
         case _:
             yield from _of_memories(result)
 
@@ -375,7 +375,7 @@ def _fields(result: Mapping[str, Any]) -> Iterable[str]:
             continue
         if isinstance(value, Mapping):
             value = [f"{inner} {number}" for inner, number in value.items()]
-        text = ", ".join(value) if isinstance(value, list) else value
+        text = ", ".join(map(str, value)) if isinstance(value, list) else value
         yield f"{name:<12} {'-' if text in (None, '') else _visible(str(text))}"
 
 

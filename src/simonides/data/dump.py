@@ -84,7 +84,7 @@ def restore(engine: Engine, who: Principal, path: str | os.PathLike[str]) -> Dum
     counts, key, owner = Counter[str](), engine.audit_key, who.owner
     engine.journal.flush()
     with source.open(encoding="utf-8") as file, engine.db.write(owner) as connection:
-        state, _ = begin(connection, owner, engine.clock.now_ms(), engine.ids.salt())
+        state = begin(connection, owner, engine.clock.now_ms(), engine.ids.salt())
         if not state.is_new:
             raise InvalidInput("path", "this user has memories already; erase them first")
         for table in statements.OWNED:

@@ -97,7 +97,7 @@ def delete_owner(engine: Engine, owner: str) -> Counter[str]:
     for name in [each for each in engine.worker.begun if each[0] == owner]:
         engine.worker.begun.pop(name, None)
     with engine.db.write(owner) as connection:
-        state, _ = begin(connection, owner, engine.clock.now_ms(), engine.ids.salt())
+        state = begin(connection, owner, engine.clock.now_ms(), engine.ids.salt())
         leaf = EMPTY if state.is_new else state.leaf(key, owner)
         part, secret = part_of(owner, engine.db.parts), secret_of(connection)
         for table in statements.OWNED:

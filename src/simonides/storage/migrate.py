@@ -31,6 +31,11 @@ def checksum(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def schema(types: Mapping[str, str]) -> list[str]:
+    """Return the statements of all migrations in a dialect."""
+    return [each for text in migrations().values() for each in _statements(text, types)]
+
+
 def _statements(text: str, types: Mapping[str, str]) -> list[str]:
     """Return the statements of a migration in a dialect."""
     text = re.sub("--.*", "", text)

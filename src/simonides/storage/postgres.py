@@ -13,12 +13,12 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Literal
 
 from simonides.core import errors
 from simonides.storage import statements
 from simonides.storage.database import Connection, Params, Row
-from simonides.storage.migrate import checksum, migrate, migrations
+from simonides.storage.migrate import checksum, migrate, migrations, schema
 
 try:
     import psycopg
@@ -35,6 +35,13 @@ TYPES = {
 SCHEMA = "simonides"
 SHARED = ("meta", "roots", "due")
 """Tables without rows of one owner; they hold no content."""
+
+Distributed = Literal["partitions", "citus"]
+"""How tables are split by owner: within one server, or over many by the extension Citus."""
+
+PARTITIONS = 16
+PARTS = f"{SCHEMA}_partitions"
+"""The schema of the partitions. The application's role may not use it."""
 
 _READABLE = "owner = ANY (NULLIF(current_setting('simonides.read', true), '')::text[])"
 _WRITABLE = "owner = current_setting('simonides.write', true)"
@@ -55,12 +62,18 @@ CREATE FUNCTION {SCHEMA}.owner_names() RETURNS SETOF TEXT LANGUAGE sql STABLE SE
 REVOKE ALL ON FUNCTION {SCHEMA}.owner_names() FROM PUBLIC"""  # noqa: S608
 
 
-def init(url: str, role: str) -> None:
+# The names of a transaction's owners reach the workers only where SET LOCAL is sent on.
+SEND_SETTINGS = """DO $$ BEGIN EXECUTE format(
+  'ALTER DATABASE %I SET citus.propagate_set_commands = local', current_database()); END $$"""
+
+
+def init(url: str, role: str, *, distributed: Distributed | None = None) -> None:
     """Make the schema as the owner of its tables, and let a role use it.
 
     Args:
         url: Address of the database, as the role that is to own the tables.
         role: The application's role; it must exist, be no superuser and bypass no row security.
+        distributed: How the tables are split by owner; they stay as they were made.
 
     Raises:
         StoreError: If the database cannot be prepared.
@@ -69,7 +82,7 @@ def init(url: str, role: str) -> None:
     with _translated(location), psycopg.connect(url) as connection:
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('simonides'))")
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
-        connection.execute(f"SET search_path = {SCHEMA}")
+        connection.execute(f"SET LOCAL search_path = {SCHEMA}")
         [has_meta] = connection.execute("SELECT to_regclass('meta') IS NOT NULL").fetchall()
         applied = connection.execute(statements.MIGRATIONS).fetchall() if has_meta[0] else []
         set_meta = _translation(statements.SET_META)
@@ -77,8 +90,19 @@ def init(url: str, role: str) -> None:
         def note(name: str, value: str) -> None:
             connection.execute(set_meta, {"name": name, "value": value})
 
-        migrate(location, applied, TYPES, connection.execute, note)
+        made = _made_as(connection) if applied else distributed
+        if distributed not in (None, made):
+            problem = "was made in another way; copy its users into a new database instead"
+            raise errors.StoreError(location, f"{problem} (distributed: {made})")
+
+        def run(statement: str) -> None:
+            for each in _split(statement, made):
+                connection.execute(each)
+
+        migrate(location, applied, TYPES, run, note)
         note("secret", os.urandom(32).hex())
+        if made:
+            note("distributed", made)
         unguarded = connection.execute(
             "SELECT tablename FROM pg_tables "
             "WHERE schemaname = %s AND NOT rowsecurity AND tablename <> ALL (%s)",
@@ -96,6 +120,47 @@ def init(url: str, role: str) -> None:
         ):
             connection.execute(sql.SQL("GRANT {} TO {}").format(sql.SQL(rights), grant))
         connection.execute(sql.SQL("REVOKE INSERT, UPDATE, DELETE ON meta FROM {}").format(grant))
+
+
+def split_schema(distributed: Distributed | None) -> list[str]:
+    """Return the statements that make the tables and split them by owner."""
+    first = [f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}", f"SET search_path = {SCHEMA}"]
+    return first + [part for each in schema(TYPES) for part in _split(each, distributed)]
+
+
+def _split(statement: str, distributed: Distributed | None) -> list[str]:
+    """Return a statement of the schema, and what splits the table that it makes by owner.
+
+    The tables of one owner lie together. Every write changes one row of `roots`, so these rows are
+    spread by themselves: writes to a reference table would take turns over all owners.
+    """
+    [table] = re.findall(r"^CREATE TABLE (\w+)", statement) or [""]
+    match distributed:
+        case "partitions" if table in statements.OWNED:
+            parts = (
+                f"CREATE TABLE {PARTS}.{table}_{part} PARTITION OF {table} "
+                f"FOR VALUES WITH (MODULUS {PARTITIONS}, REMAINDER {part})"
+                for part in range(PARTITIONS)
+            )
+            first = [f"CREATE SCHEMA {PARTS}"] if table == "owners" else []
+            return [*first, f"{statement} PARTITION BY HASH (owner)", *parts]
+        case "citus" if table == "meta":
+            made = f"SELECT create_reference_table('{SCHEMA}.meta')"
+            # A reference table cannot follow changes that ran on several connections.
+            sequential = "SET LOCAL citus.multi_shard_modify_mode = 'sequential'"
+            return [sequential, SEND_SETTINGS, statement, made]
+        case "citus" if table:
+            column = "owner" if table in statements.OWNED else "part"
+            near = f"{SCHEMA}.owners" if column == "owner" and table != "owners" else "none"
+            arguments = f"'{SCHEMA}.{table}', '{column}', colocate_with => '{near}'"
+            return [statement, f"SELECT create_distributed_table({arguments})"]
+        case _:
+            return [statement]
+
+
+def _made_as(connection: psycopg.Connection[Any]) -> Distributed | None:
+    found = connection.execute(_translation(statements.META), {"name": "distributed"}).fetchall()
+    return found[0][1] if found else None
 
 
 def vacuum(url: str, now: int) -> list[str]:
@@ -176,15 +241,14 @@ class Postgres:
             raise
 
     def _open_pool(self) -> ConnectionPool[psycopg.Connection[Any]]:
-        options = (
-            f"-c lock_timeout={int(self._wait_s * 1000)} -c search_path={SCHEMA} "
-            "-c default_transaction_isolation=read\\ committed"
-        )
         with _translated(self.location):
-            psycopg.connect(self._url, connect_timeout=max(2, int(self._wait_s))).close()
+            with psycopg.connect(self._url, connect_timeout=max(2, int(self._wait_s))) as first:
+                is_pooled = _is_pooled(first)
             return ConnectionPool(
                 self._url,
-                kwargs={"options": options},
+                # A pooler runs the next transaction in another session, which prepared nothing.
+                kwargs={"prepare_threshold": None} if is_pooled else {},
+                configure=_read_committed,
                 min_size=1,
                 max_size=self._connections,
                 timeout=self._wait_s,
@@ -192,7 +256,8 @@ class Postgres:
             )
 
     def _check(self) -> None:
-        with _translated(self.location), self._pool.connection() as raw:
+        with self._transaction() as connection:
+            raw = connection.raw
             role = raw.execute(
                 "SELECT rolsuper OR rolbypassrls, EXISTS (SELECT FROM pg_tables "
                 "WHERE schemaname = %s AND tableowner = current_user) "
@@ -221,11 +286,16 @@ class Postgres:
         with _translated(self.location), self._pool.connection() as raw:
             if first:
                 raw.execute(first)
-            raw.execute(
-                "SELECT set_config('simonides.read', %s::text[]::text, true), "
-                "set_config('simonides.write', %s, true)",
-                (list(read), write),
-            )
+            # Not at the start of a session: PgBouncer gives a session to many. Not by set_config:
+            # Citus sends only SET LOCAL on to its workers.
+            begun = sql.SQL("; ").join(
+                sql.SQL("SET LOCAL {} = {}").format(sql.SQL(name), sql.Literal(value))
+                for name, value in (
+                    ("simonides.read", _array(read)), ("simonides.write", write),
+                    ("search_path", SCHEMA), ("lock_timeout", int(self._wait_s * 1000)),
+                )
+            )  # fmt: skip
+            raw.execute(begun)
             yield _Connection(raw)
 
     def read(self, *owners: str, snapshot: bool = False) -> AbstractContextManager[_Connection]:
@@ -288,6 +358,21 @@ class Postgres:
     def close(self) -> None:
         """Close all connections."""
         self._pool.close()
+
+
+def _is_pooled(raw: psycopg.Connection[Any]) -> bool:
+    """Whether a pooler such as PgBouncer answers: it makes up the process that it names."""
+    found = raw.execute("SELECT pg_backend_pid()").fetchall()
+    return bool(found[0][0] != raw.info.backend_pid)
+
+
+def _read_committed(raw: psycopg.Connection[Any]) -> None:
+    raw.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+
+
+def _array(names: Sequence[str]) -> str:
+    """Return names as the text of an array."""
+    return "{" + ",".join('"' + re.sub(r'(["\\])', r"\\\1", name) + '"' for name in names) + "}"
 
 
 @contextmanager

@@ -386,6 +386,7 @@ COUNT = _SQL["COUNT"]
 FORGET_COUNTS = "DELETE FROM counters WHERE owner = :owner AND name = :name AND day < :before"
 SIZE = "SELECT SUM(octet_length(content)) FROM memories WHERE owner = :owner"
 
+HAS_TOMBSTONES = "SELECT 1 FROM tombstones WHERE owner = :owner LIMIT 1"
 TOMBSTONES = "SELECT id, digest FROM tombstones WHERE owner = :owner AND digest = :digest"
 REFUSALS = "SELECT id, kind, value, at, data FROM consents WHERE owner = :owner ORDER BY at, id"
 PAUSED = "SELECT id FROM consents WHERE owner = :owner AND kind = 'recall'"

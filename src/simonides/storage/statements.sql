@@ -6,8 +6,7 @@
 INSERT INTO owners (owner, epoch, clock, events, head, salt, rows_, code)
 VALUES (:owner, :epoch, 0, 0, :empty, :salt, :empty, :empty)
 ON CONFLICT (owner) DO UPDATE SET epoch = owners.epoch
-RETURNING epoch, clock, events, head, salt, rows_, code,
-  EXISTS (SELECT 1 FROM tombstones t WHERE t.owner = :owner)
+RETURNING epoch, clock, events, head, salt, rows_, code
 
 -- name: END_WRITE
 UPDATE owners SET epoch = :epoch, clock = :clock, events = :events, head = :head, rows_ = :rows,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from simonides.core.clock import DAY_MS, to_datetime
@@ -51,8 +52,8 @@ def secret_of(connection: Connection) -> bytes:
     return bytes.fromhex(row[1])
 
 
-def begin(connection: Connection, owner: str, now: int, salt: bytes) -> tuple[OwnerState, bool]:
-    """Take an owner's write lock; return its row, and whether anything was forgotten before.
+def begin(connection: Connection, owner: str, now: int, salt: bytes) -> OwnerState:
+    """Take an owner's write lock; return its row.
 
     Args:
         connection: In a change of the owner.
@@ -61,8 +62,7 @@ def begin(connection: Connection, owner: str, now: int, salt: bytes) -> tuple[Ow
         salt: Of a new row.
     """
     params = {"owner": owner, "epoch": now, "empty": EMPTY, "salt": salt}
-    [(*state, has_tombstones)] = connection.rows(statements.BEGIN_WRITE, params)
-    return OwnerState._make(state), bool(has_tombstones)
+    return OwnerState._make(connection.rows(statements.BEGIN_WRITE, params)[0])
 
 
 def end(
@@ -96,7 +96,7 @@ def end(
 def summing(db: Database, key: bytes, owner: str, now: int, salt: bytes) -> Iterator[Summed]:
     """Open a change of rows of one owner that have no events, in turn with other changes of it."""
     with db.write(owner) as connection:
-        state, _ = begin(connection, owner, now, salt)
+        state = begin(connection, owner, now, salt)
         summed = Summed(connection, key, state.rows)
         yield summed
         if summed.total != state.rows:
@@ -124,7 +124,6 @@ class Transaction:
         ended: Ids of memories that went out of force or were deleted, for the index.
         revision: Length of the chain when the change began.
         epoch: The owner's epoch; raised by deletion.
-        has_tombstones: Whether anything of the owner was forgotten before.
         gone: Rows that this change deletes, if a list is given to take them.
         is_bulk: Whether one call stores several statements, as an import does.
         compares_later: Whether a job compares what it inserts with what is known.
@@ -134,7 +133,7 @@ class Transaction:
     def __init__(self, engine: Engine, connection: Connection, owner: str, actor: str) -> None:
         """Take the owner's write lock; in PostgreSQL this waits for other writers of the owner."""
         self.owner, self.actor, now = owner, actor, engine.clock.now_ms()
-        self._state, self.has_tombstones = begin(connection, owner, now, engine.ids.salt())
+        self._state = begin(connection, owner, now, engine.ids.salt())
         self.connection = Summed(connection, engine.audit_key, self._state.rows)
         self.epoch, self.revision = self._state.epoch, self._state.events
         self._head = self._state.head
@@ -154,6 +153,11 @@ class Transaction:
     def policy(self) -> Policy:
         """The rules in force for the owner."""
         return self._policies.for_org(scope_of(self.owner, None).org)
+
+    @cached_property
+    def has_tombstones(self) -> bool:
+        """Whether anything of the owner was forgotten before this change."""
+        return self.connection.one(statements.HAS_TOMBSTONES, {"owner": self.owner}) is not None
 
     # -- reading -----------------------------------------------------------------------------------
 
