@@ -125,6 +125,7 @@ def test_commands_of_the_documents_run(tmp_path):
         done = subprocess.run(
             [sys.executable, "-m", "simonides", *arguments],
             cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+            env={**os.environ, "XDG_DATA_HOME": str(tmp_path)},
         )  # fmt: skip
         assert done.returncode == 0, (command, done.stderr)
 
