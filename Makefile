@@ -16,13 +16,14 @@ test: $(STAMP)
 # Races, kills and full disks again, ten times as long.
 faults: $(STAMP)
 	FAULTS=10 $(BIN)/python -m pytest tests/faults -n 2
+	EVERY_STORE=1 $(BIN)/python -m pytest tests/stories -n 2
 
 # The outside judges: many requests to the server, those of MCP, which are npm packages, and PgBouncer (a package of the
 # system) before PostgreSQL. And the stories on tables that are split by user.
 judges: $(STAMP)
 	JUDGES=50 $(BIN)/python -m pytest --timeout 3600 tests/server/test_judges.py tests/server/test_leaks.py
-	PGBOUNCER=1 NO_SKIPS=1 $(BIN)/python -m pytest tests/stories -n 2 -k postgres
-	PARTITIONED=1 $(BIN)/python -m pytest tests/stories -n 2 -k postgres
+	EVERY_STORE=1 PGBOUNCER=1 NO_SKIPS=1 $(BIN)/python -m pytest tests/stories -n 2 -k postgres
+	EVERY_STORE=1 PARTITIONED=1 $(BIN)/python -m pytest tests/stories -n 2 -k postgres
 	$(BIN)/python scripts/judges.py
 
 # Form, types, and the order of imports; the tests look at documents and statements.

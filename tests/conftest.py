@@ -283,10 +283,10 @@ STORES = ("memory", "file", "encrypted", "remote")
 
 
 def pytest_collection_modifyitems(config, items):
-    """Let a test run on PostgreSQL, and on one of the other stores by turns.
+    """Let a test run on PostgreSQL or on one of the other stores, by turns.
 
     With EVERY_STORE=1 it runs on all, and always where it is marked so. What a server does is the
-    same on both databases, so its tests run on one store.
+    same on both databases, so its tests run on one of the other stores.
     """
     is_every_run = os.environ.get("EVERY_STORE")
     here_only = tuple(name for names in HERE_ONLY.values() for name in names.split())
@@ -296,9 +296,11 @@ def pytest_collection_modifyitems(config, items):
         is_here = f"{item.path.name}::{item.name}".startswith(here_only)
         is_story = item.nodeid.startswith("tests/stories/")
         stores = STORES if is_story and not is_here else STORES[:-1]
-        turn = stores[zlib.crc32(item.nodeid.split("[")[0].encode()) % len(stores)]
+        number = zlib.crc32(item.nodeid.split("[")[0].encode())
+        is_server = "server" in item.path.parts
+        turn = stores[number // 2 % len(stores)] if number % 2 or is_server else "postgres"
         is_every = is_every_run or item.get_closest_marker("every_store")
-        is_free = store not in STORES and (store != "postgres" or "server" not in item.path.parts)
+        is_free = store not in (*STORES, "postgres")
         is_there = store == "remote" and store not in stores
         (kept if not is_there and (is_every or is_free or store == turn) else left).append(item)
     config.hook.pytest_deselected(items=left)
