@@ -16,7 +16,7 @@ OWNER = "/org/acme/user/ana"
 SAMPLE = {"bigint": 1, "double precision": 1.0, "text": "x", "bytea": b"x"}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def owner_url(server):
     server.execute("CREATE DATABASE partitioned OWNER owner_role")
     url = server.url("owner_role", "partitioned")
@@ -24,7 +24,7 @@ def owner_url(server):
     return url
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def url(owner_url):
     return owner_url.replace("owner_role", "app_role")
 
@@ -61,7 +61,7 @@ def test_a_schema_stays_split_as_it_was_made(owner_url):
 # -- statements ------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def planner(url):
     """Return a connection with rights on the rows of the owners that statements are asked for."""
     with psycopg.connect(url, prepare_threshold=None) as connection:

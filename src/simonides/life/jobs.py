@@ -32,7 +32,7 @@ from simonides.safety import records
 from simonides.sessions.end import end_idle, read_idle
 from simonides.sessions.imported import LEARN, learn
 from simonides.storage import statements
-from simonides.storage.database import Row
+from simonides.storage.database import Connection, Row
 from simonides.storage.rows import MemoryRow, memories, record_of
 from simonides.storage.transaction import GC
 from simonides.tasks.verbs import too_many, warn_of_many
@@ -171,35 +171,39 @@ def _daily(engine: Engine, owner: str, argument: str) -> None:
     if accepted and not gc.is_awaited(engine, owner, argument.rpartition(" ")[2]):
         return
     was_loaded = owner in engine.indexes
-    if gc.collect(engine, who, accept_clock=accepted).waits_until is None:
+    if is_sure := gc.collect(engine, who, accept_clock=accepted).waits_until is None:
         if accepted:  # what was not to end while the clock was doubted
             drop_late(engine, owner, who.name)
         hygiene.look_through(engine, who)
         reflect_if_due(engine, owner)
-        with engine.db.read(owner) as connection:
-            are_many = too_many(connection, owner)
-        if are_many:
-            with owner_write(engine, owner, who.name) as (tx, _):
-                warn_of_many(tx)
-    if engine.audit_key:  # without a key whoever changes a row can make it fit
-        _check_trail(engine, who)
+    with engine.db.read(owner, snapshot=True) as connection:
+        are_many = is_sure and too_many(connection, owner)
+        misfits = _misfits(engine, connection, owner)
+    if are_many:
+        with owner_write(engine, owner, who.name) as (tx, _):
+            warn_of_many(tx)
+    if misfits is not None:
+        with engine.db.write(owner) as connection:
+            value = {"owner": owner, "name": CHANGED, "value": misfits}
+            connection.run(statements.SET_COUNTER, value)
     if not was_loaded:  # most owners say nothing today, and each has its turn here
         engine.indexes.drop(owner)
     if not accepted:
         gc.set_due(engine, engine.clock.now_ms() + DAY_MS, owner, GC)
 
 
-def _check_trail(engine: Engine, who: Principal) -> None:
-    """Check an owner's rows against its trail; what does not fit raises an alert until it does."""
-    found = len(audit.verify(engine, who).problems)
-    with engine.db.read(who.owner) as connection:
-        counters: dict[str, int] = dict(connection.rows(statements.COUNTERS, {"owner": who.owner}))
+def _misfits(engine: Engine, connection: Connection, owner: str) -> int | None:
+    """Return how much of an owner's rows does not fit its trail; None if that is as yesterday.
+
+    Without a key it is not looked at: whoever changes a row can make it fit.
+    """
+    if not engine.audit_key:
+        return None
+    found = len(audit.check_owner(connection, owner, engine.audit_key))
     if found:
-        _log.error("the audit trail of %s does not fit in %d places", who.owner, found)
-    if found != counters.get(CHANGED, 0):
-        with engine.db.write(who.owner) as connection:
-            value = {"owner": who.owner, "name": CHANGED, "value": found}
-            connection.run(statements.SET_COUNTER, value)
+        _log.error("the audit trail of %s does not fit in %d places", owner, found)
+    counters: dict[str, int] = dict(connection.rows(statements.COUNTERS, {"owner": owner}))
+    return None if found == counters.get(CHANGED, 0) else found
 
 
 def _expire(engine: Engine, owner: str) -> None:
