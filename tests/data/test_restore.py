@@ -314,6 +314,7 @@ for step in range(100):
 """
 
 
+@pytest.mark.parametrize("key", [None], indirect=True, ids=["file"])
 def test_a_kill_leaves_the_old_store_or_the_restored_one(opened, backup, path, key):
     with opened() as store:
         store.memory(user="ana").remember("The office has a garden")
