@@ -159,3 +159,12 @@ def test_postgresql_is_clean_after_a_vacuum(server, postgres_place):
     finally:
         with psycopg.connect(url.replace("app_role", "postgres")) as connection:
             connection.execute("DELETE FROM simonides.meta WHERE name = 'vacuumed'")
+
+
+def test_bytes_that_are_found_keep_an_erasure_pending(tmp_path, monkeypatch):
+    with simonides.open(tmp_path / "memory.db", embedder="none") as store:
+        ana = store.memory(user="ana")
+        ana.remember("The office is in Oslo")
+        monkeypatch.setattr(store._engine.db, "residue", lambda marks: 1)
+        assert ana.data.erase(confirm="ana").status == "pending"
+        assert ana.data.erasure().status == "pending"

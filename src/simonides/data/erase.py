@@ -80,7 +80,7 @@ def erasure(engine: Engine, who: Principal) -> Erasure:
         at=to_datetime(at),
         rows=data["rows"],
         looked_for=data["marks"],
-        status="done" if data["found"] == 0 or _is_gone(engine, at) else "pending",
+        status="done" if _is_gone(engine, at, data["found"]) else "pending",
         code="",
     )
     return receipt.model_copy(update={"code": receipt.coded(engine.audit_key)})
@@ -189,7 +189,9 @@ def _marks(engine: Engine, owner: str) -> set[bytes]:
     return marks
 
 
-def _is_gone(engine: Engine, at: int) -> bool:
-    """Whether what was deleted at a moment is in no file any more."""
+def _is_gone(engine: Engine, at: int, found: int | None) -> bool:
+    """Whether what was deleted at a moment is in no file any more; what was found there, is not."""
+    if found is not None:
+        return found == 0
     engine.db.checkpoint()
     return engine.db.is_clean_since(at)
