@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import random
 import signal
 import sqlite3
 import subprocess
@@ -13,7 +14,13 @@ from harness import PATIENCE_S, check
 
 import simonides
 
-LONG = "The full text of a long note about the project. " * 60
+SYLLABLES = "ba de fi go hu ka le mi no pu ra se ti vo zu".split()
+
+
+def long_text(seed, words=600):
+    """Return words that no other text has, about six letters each."""
+    rng = random.Random(str(seed))
+    return " ".join("".join(rng.choices(SYLLABLES, k=3)) for _ in range(words))
 
 
 @pytest.mark.parametrize("change", ["deleted", "renamed", "replaced"])
@@ -105,7 +112,7 @@ def test_a_store_in_memory_refuses_a_forked_child():
 def test_a_full_database_refuses_and_goes_on_when_there_is_room(file_place):
     store = file_place(embedder="none")
     ana = store.memory(user="ana")
-    kept = ana.remember(f"the first fact: {8 * LONG}").record
+    kept = ana.remember(f"the first fact: {long_text(0, 4_800)}").record
     raw = store._engine.db._writer.raw
     raw.pragma("max_page_count", raw.pragma("page_count") + 20)
     written, refused = fill(store)
@@ -141,7 +148,7 @@ def fill(store):
 
     def work(n):
         for m in range(40):
-            text = f"thread {n} note {m}: {LONG}"
+            text = f"thread {n} note {m}: {long_text((n, m))}"
             try:
                 outcome = store.memory(user=f"user{n}").remember(text)
             except simonides.StoreFull:
@@ -217,7 +224,7 @@ def test_a_read_only_disk_is_named(tmp_path, new_place):
 def test_a_damaged_page_is_reported(file_place):
     with file_place(embedder="none") as store:
         for n in range(60):
-            store.memory(user="ana").remember(f"note {n}: {LONG}")
+            store.memory(user="ana").remember(f"note {n}: {long_text(n)}")
     size = file_place.target.stat().st_size
     with file_place.target.open("r+b") as file:
         file.seek(size // 2 // 4096 * 4096)
