@@ -21,7 +21,8 @@ faults: $(STAMP)
 # The outside judges: many requests to the server, those of MCP, which are npm packages, and PgBouncer (a package of the
 # system) before PostgreSQL. And the stories on tables that are split by user.
 judges: $(STAMP)
-	JUDGES=50 $(BIN)/python -m pytest --timeout 3600 tests/server/test_judges.py tests/server/test_leaks.py
+	JUDGES=50 $(BIN)/python -m pytest --timeout 3600 tests/server/test_judges.py tests/server/test_leaks.py \
+	  tests/stories/test_no_byte_is_left.py
 	EVERY_STORE=1 PGBOUNCER=1 NO_SKIPS=1 $(BIN)/python -m pytest tests/stories -n 2 -k postgres
 	EVERY_STORE=1 PARTITIONED=1 $(BIN)/python -m pytest tests/stories -n 2 -k postgres
 	$(BIN)/python scripts/judges.py

@@ -143,6 +143,7 @@ class Server:
             # Faster than TRUNCATE for a few rows. Row security does not bind the superuser.
             for table in names:
                 connection.execute(f"DELETE FROM simonides.{table}")
+            connection.execute("DELETE FROM simonides.meta WHERE name = 'vacuumed'")
         self.spare.append(name)
 
     def stop(self):
