@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import httpx2
 import pytest
@@ -32,9 +33,9 @@ def start(path):
     """Return a function that starts `simonides serve`, and returns its address and its process."""
     begun = []
 
-    def started(*options):
+    def started(*options, store=path):
         process = subprocess.Popen(
-            [sys.executable, "-m", "simonides", "--store", str(path), "serve", "--port", "0",
+            [sys.executable, "-m", "simonides", "--store", str(store), "serve", "--port", "0",
              *options],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         )  # fmt: skip
@@ -121,6 +122,57 @@ def test_what_one_door_adds_another_finds_at_once(start, path):
     shown = command(path, "--user", "ana", "get", "key")
     assert "in the drawer" in shown.stdout
     remote.close()
+
+
+def test_four_servers_share_conversations_work_and_tokens(start, postgres_place):
+    place = postgres_place
+    with simonides.open(place.target) as store:
+        secret = store.admin("root").new_token("four", user="ana").secret
+        urls = [start(store=place.target)[1] for _ in range(4)]
+        remotes = [simonides.open(url, token=secret) for url in urls]
+        doors = [remote.memory(user="ana") for remote in remotes]
+
+        def each(work):
+            threads = [threading.Thread(target=work, args=each) for each in enumerate(doors)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(60)
+
+        def talk(number, memory):
+            for n in range(5):
+                text = f"The parcel {number}-{n} is red."
+                memory.session("talk").add(text)
+            memory.remember(f"My dog is called Rex{number}", key="dog")
+
+        each(talk)
+        doors[0].session("talk").note("We chose the red paint", category="decision")
+        each(lambda _, memory: memory.session("talk").end())
+        talk = doors[0].session("talk").messages()
+        said = [each.content for each in talk if each.content != "We chose the red paint"]
+        assert sorted(said) == [f"The parcel {i}-{n} is red." for i in range(4) for n in range(5)]
+        assert len({memory.get("dog").content for memory in doors}) == 1
+        ana = store.memory(user="ana")
+        assert [each.version for each in ana.history("dog")] == [1, 2, 3, 4]
+        assert [each.content for each in ana.list() if each.category == "decision"] == [
+            "We chose the red paint"
+        ]
+        assert ana.audit.verify()
+        store.admin("root").revoke_token("four")
+        deadline = time.monotonic() + 30
+        while doors:
+            assert time.monotonic() < deadline, "a revoked token is still accepted"
+            doors = [memory for memory in doors if is_let_in(memory)]
+        for remote in remotes:
+            remote.close()
+
+
+def is_let_in(memory):
+    try:
+        memory.status()
+    except simonides.Unauthenticated:
+        return False
+    return True
 
 
 def test_the_command_line_works_with_a_server(start, path, tmp_path):
