@@ -3,9 +3,9 @@
     python -m benchmarks.scale                      # SQLite
     python -m benchmarks.scale FEW_URL MANY_URL     # two empty databases, after `simonides db init`
 
-`--few` owners against `--owners`, each with 50 memories. One owner is filled through `remember_many`;
-the others get copies of its rows, whose audit trail does not hold. The embedder is a small one, so
-that the figures are those of the store.
+`--few` owners against `--owners`, each with 50 memories. One owner is filled through
+`remember_many`; the others get copies of its rows, whose audit trail does not hold. The embedder is
+a small one, so that the figures are those of the store.
 """
 
 from __future__ import annotations
@@ -69,22 +69,22 @@ def main() -> None:
     parser.add_argument("--few", type=int, default=10)
     parser.add_argument("--owners", type=int, default=2_000)
     given = parser.parse_args()
-    least = given.few
+    few_owners = given.few
     with tempfile.TemporaryDirectory(dir=".") as folder:
         few, many = given.urls or (Path(folder) / "few.db", Path(folder) / "many.db")
-        stores = filled(few, least), filled(many, given.owners)
-        print(f"{least} owners, and {given.owners}; each has {EACH} memories")
+        stores = filled(few, few_owners), filled(many, given.owners)
+        print(f"{few_owners} owners, and {given.owners}; each has {EACH} memories")
         rng = random.Random(2)
         asked = [sentence(rng) for _ in range(TIMES)]
         # The many are asked in a shuffled order, all of them; the few again and again.
         order = rng.sample(range(given.owners), given.owners)
-        users = range(least), order[:least], order
+        users = range(few_owners), order[:few_owners], order
         warm = [[store.memory(user=f"u{n}") for n in users[i]] for i, store in enumerate(stores)]
         everyone = [stores[1].memory(user=f"u{n}") for n in order]
         for memories in warm:
             for memory in memories:
                 memory.recall("tea")
-        pair = [lambda n, m=m: m[n % least].recall(asked[n]) for m in warm]
+        pair = [lambda n, m=m: m[n % few_owners].recall(asked[n]) for m in warm]
         print("recall, index in memory ", by_turns(*pair))
 
         def cold(store, memories):
@@ -99,7 +99,7 @@ def main() -> None:
             "recall, index to be read",
             by_turns(cold(stores[0], warm[0]), cold(stores[1], everyone)),
         )
-        fresh = [lambda n, m=m: m[n % least].remember(f"{asked[n]} again") for m in warm]
+        fresh = [lambda n, m=m: m[n % few_owners].remember(f"{asked[n]} again") for m in warm]
         print("remember                ", by_turns(*fresh))
         cache = stores[1]._engine.indexes
         size = sum(each.nbytes for each in cache._indexes.values())
