@@ -136,5 +136,5 @@ def test_postgresql_is_warned_of_once(postgres_place, folder, caplog):
     store.flush()
     store.flush()
     [warning] = [each for each in caplog.records if "not backed up" in each.getMessage()]
-    assert "schedule pg_dump" in warning.getMessage()
+    assert "owner_url" in warning.getMessage()
     assert names(folder) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -32,7 +32,7 @@ from simonides.life.metrics import store_metrics
 from simonides.life.results import Diagnosis, StoreMetrics
 from simonides.safety import records
 from simonides.safety.results import Feedback, SafetyRecord
-from simonides.storage.files import key_pragma, swap
+from simonides.storage.files import Swap, key_pragma, swap
 from simonides.write.remember import remember
 
 _UNREADABLE = (
@@ -217,8 +217,11 @@ class Admin(Bound):
     def backup(self, path: str | Path) -> Path:
         """Copy the whole store, as of one moment, to a new file; others go on reading and writing.
 
+        PostgreSQL is dumped by pg_dump, as the role of the setting ``owner_url``.
+
         Raises:
             InvalidInput: If the file exists, or its folder does not.
+            ConfigurationError: If ``owner_url``, or pg_dump, is missing or does not fit.
             StoreError: If it cannot be copied.
         """
         return self._call(_backup, path)
@@ -235,6 +238,7 @@ class Admin(Bound):
         Raises:
             InvalidInput: If the backup is not there, or is of another store.
             StoreUnavailable: If others have the store open; nothing is changed.
+            ConfigurationError: If ``owner_url``, or a program, is missing or does not fit.
             StoreError: If the backup is damaged or was changed, or the store cannot be read.
         """
         return self._call(_restore, path, accept_loss=accept_loss)
@@ -295,12 +299,13 @@ def restore(
     """Put a backup in the place of a store that nobody has open.
 
     What the store has forgotten and refused since the backup, and whose grants and tokens were
-    revoked, is done again in it. The file that was there stays beside it, under another name. After
-    a kill the old store is there, or the restored one.
+    revoked, is done again in it. The file or database that was there stays beside it, under another
+    name. After a kill the old store is there, or the restored one.
 
     Args:
-        backup: File that `Admin.backup` made, or a whole store that was closed.
-        target: Path of the store; it need not be there. None means what the settings name.
+        backup: File that `Admin.backup` made, or a whole file of a store that was closed.
+        target: Path or PostgreSQL address of the store; it need not be there. None means what the
+            settings name. PostgreSQL needs the setting ``owner_url``.
         settings: None reads the environment.
         key: Encrypts both files.
         audit_key: Keys the codes of the audit chain.
@@ -315,40 +320,51 @@ def restore(
         StoreCorrupt: If the backup is damaged or was changed, or, unless ``accept_loss``, the store
             cannot be read.
         KeyUnavailable: If the key is wrong.
+        ConfigurationError: If the setting ``owner_url``, or a program, is missing or does not fit.
     """
     given = Path(text("backup", os.fspath(backup)))
     if not given.is_file():
         raise InvalidInput("backup", "is no file; name one that `backup` made")
     chosen = stores.settings_of(settings, key=key, audit_key=audit_key, end_on_close=False)
-    path = stores.file_of(stores.store_named(target, chosen))
-    if path is not None and path.exists() and path.samefile(given):
-        raise InvalidInput("backup", "is the store itself")
-    if path is None:
-        raise ConfigurationError("only a store in a file can be restored; name its path")
-    with swap(path, given, key_pragma(stores.key_of(chosen)), chosen.busy_timeout_s) as files:
-        if not files.is_whole and not accept_loss:
-            raise StoreCorrupt(str(path), _UNREADABLE)
-        with _opened(files.new, chosen, clock) as new:
+    with _swap(stores.store_named(target, chosen), given, chosen) as both:
+        if not both.is_whole and not accept_loss:
+            raise StoreCorrupt(str(both.place), _UNREADABLE)
+        with _opened(both.new, chosen, clock) as new:
             _check(new, given)
             counts = Counter[str]()
-            if files.old is not None and files.is_whole:
-                with _opened(files.old, chosen, clock) as old:
+            if both.old is not None and both.is_whole:
+                with _opened(both.old, chosen, clock) as old:
                     check_same_store(old, new)
                     counts = carry(old, new, actor)
             note_restored(new, actor, counts)
             owners = len(new.db.owners())
-    return Restored(path=path, moved_to=files.old, owners=owners, **counts)
+    return Restored(path=both.place, moved_to=both.moved_to, owners=owners, **counts)
+
+
+def _swap(named: str | None, backup: Path, settings: Settings) -> AbstractContextManager[Swap]:
+    """Return what puts a backup in the place of a store, in a file or in PostgreSQL."""
+    wait_s = settings.busy_timeout_s
+    if named is not None and stores.is_postgres(named):
+        from simonides.storage import postgres_backup
+
+        return postgres_backup.swap(named, stores.owner_url_of(settings), backup, wait_s)
+    path = stores.file_of(named)
+    if path is None:
+        raise ConfigurationError("a store in memory cannot be restored; name its path or address")
+    if path.exists() and path.samefile(backup):
+        raise InvalidInput("backup", "is the store itself")
+    return swap(path, backup, key_pragma(stores.key_of(settings)), wait_s)
 
 
 def _restore(engine: Engine, who: Principal, path: str | Path, *, accept_loss: bool) -> Restored:
     """Close a store that is open, and put a backup in its place."""
     _check_whole(who)
-    if engine.db.backend != "sqlite" or engine.db.location == ":memory:":
-        raise ConfigurationError("only a store in a file can be restored")
+    if engine.db.address == ":memory:":
+        raise ConfigurationError("a store in memory cannot be restored")
     stores.Store(engine).close()
     return restore(
         path,
-        engine.db.location,
+        engine.db.address,
         settings=engine.settings,
         actor=who.name,
         accept_loss=accept_loss,
@@ -357,9 +373,9 @@ def _restore(engine: Engine, who: Principal, path: str | Path, *, accept_loss: b
 
 
 @contextmanager
-def _opened(path: Path, settings: Settings, clock: Clock | None) -> Iterator[Engine]:
-    """Open a file beside the store; its daily work is left to whoever opens the store."""
-    with stores.open(path, settings=settings, embedder="none", clock=clock, create=False) as store:
+def _opened(place: Path | str, settings: Settings, clock: Clock | None) -> Iterator[Engine]:
+    """Open what is beside the store; its daily work is left to whoever opens the store."""
+    with stores.open(place, settings=settings, embedder="none", clock=clock, create=False) as store:
         store._engine.worker.tends = False
         yield store._engine
 

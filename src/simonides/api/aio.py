@@ -1585,8 +1585,11 @@ class AsyncAdmin:
     async def backup(self, path: str | Path) -> Path:
         """Copy the whole store, as of one moment, to a new file; others go on reading and writing.
 
+        PostgreSQL is dumped by pg_dump, as the role of the setting ``owner_url``.
+
         Raises:
             InvalidInput: If the file exists, or its folder does not.
+            ConfigurationError: If ``owner_url``, or pg_dump, is missing or does not fit.
             StoreError: If it cannot be copied.
         """
         return await self._threads.write(self._blocking.backup, path)
@@ -1603,6 +1606,7 @@ class AsyncAdmin:
         Raises:
             InvalidInput: If the backup is not there, or is of another store.
             StoreUnavailable: If others have the store open; nothing is changed.
+            ConfigurationError: If ``owner_url``, or a program, is missing or does not fit.
             StoreError: If the backup is damaged or was changed, or the store cannot be read.
         """
         return await self._threads.write(self._blocking.restore, path, accept_loss=accept_loss)

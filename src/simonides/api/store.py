@@ -493,12 +493,13 @@ def _database(
 ) -> Database:
     named, key = store_named(target, settings), key_of(settings)
     wait = settings.busy_timeout_s
-    if (named or "").lower().startswith(("postgresql://", "postgres://")):
+    if named is not None and is_postgres(named):
         from simonides.storage.postgres import Postgres
 
         if key is not None:
             raise ConfigurationError("key encrypts SQLite files; encrypt a server's disks instead")
-        return Postgres(named or "", connections=settings.pool_size, wait_s=wait)
+        owner_url = owner_url_of(settings)
+        return Postgres(named, connections=settings.pool_size, wait_s=wait, owner_url=owner_url)
     from simonides.storage.sqlite import Sqlite
 
     path = file_of(named)
@@ -512,9 +513,19 @@ def _database(
     )
 
 
+def is_postgres(named: str) -> bool:
+    """Whether a store is named by the address of a PostgreSQL database."""
+    return named.lower().startswith(("postgresql://", "postgres://"))
+
+
 def key_of(settings: Settings) -> str | None:
     """Return the key that encrypts a file, or None."""
     return None if settings.key is None else settings.key.get_secret_value()
+
+
+def owner_url_of(settings: Settings) -> str | None:
+    """Return the address of a PostgreSQL store as its tables' owner, or None."""
+    return None if settings.owner_url is None else settings.owner_url.get_secret_value()
 
 
 def store_named(target: str | os.PathLike[str] | None, settings: Settings) -> str | None:

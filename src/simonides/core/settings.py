@@ -25,6 +25,8 @@ class Settings(BaseModel):
     Attributes:
         store: Path or URL of the store, or of a server; None means a file in the user's data
             directory.
+        owner_url: Address of a PostgreSQL store as the role that owns its tables; only backup and
+            restore use it.
         mode: ``local``; ``synced``, where the store is on a server; or ``incognito`` (alias
             ``guest``), which keeps everything in memory.
         token: The credential for a server.
@@ -56,6 +58,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     store: Annotated[str, Checked] | None = None
+    owner_url: Annotated[SecretStr, Checked] | None = None
     mode: Literal["local", "synced", "incognito", "guest"] = "local"
     token: Annotated[SecretStr, Checked] | None = None
     require_org: bool = False
@@ -120,6 +123,12 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
             hint = nearest(name.upper(), known)
             raise ConfigurationError(f"unknown environment variable {name}{hint}")
     return settings
+
+
+def program_environment(**more: str) -> dict[str, str]:
+    """Return the variables for a program that is started: ours, but for our settings, and more."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    return {**ours, **more}
 
 
 def default_store() -> Path:

@@ -117,17 +117,18 @@ class Restored(Value):
     """What happened when a backup was put in the place of a store.
 
     Attributes:
-        path: The store's file.
-        moved_to: Where the file is that was there before; None if none was.
+        path: The store's file; of PostgreSQL, the address without a password.
+        moved_to: The file that was there before; of PostgreSQL, the name that the database which
+            was there before has now. None if nothing was there.
         owners: Number of owners that the backup has.
         erased_again: Owners that were erased since the backup was made.
         forgotten_again: Versions of memories that were forgotten since the backup was made.
         decided_again: Tombstones, refusals, grants, tokens and texts that were changed since.
-        events_lost: Events since then, which are only in the file that was there before.
+        events_lost: Events since then, which are only in what was there before.
     """
 
-    path: Path
-    moved_to: Path | None
+    path: Path | str
+    moved_to: Path | str | None
     owners: int
     erased_again: int = 0
     forgotten_again: int = 0

@@ -209,10 +209,15 @@ def _parts(version: str) -> tuple[int, ...]:
 
 
 def _backups(engine: Engine) -> Findings:
-    if engine.db.backend != "sqlite":
-        yield _finding("backup", "of PostgreSQL is the server's, and is not looked at here")
-        return
+    is_server = engine.db.backend == "postgresql"
     folder, now = engine.settings.backup_to, engine.clock.now_ms()
+    if folder is None and is_server:
+        yield _finding("backup", "none is scheduled; those of the server are not looked at here")
+        return
+    if is_server and engine.settings.owner_url is None:
+        remedy = "set SIMONIDES_OWNER_URL to the address of the store as its tables' owner"
+        yield _finding("backup", "the application's role does not see all rows", remedy)
+        return
     if folder is None:
         yield _finding("backup", "none is scheduled", "set SIMONIDES_BACKUP_TO to a folder")
         return
@@ -227,14 +232,23 @@ def _backups(engine: Engine) -> Findings:
         "the last one is older than an hour: set SIMONIDES_BACKUP_HOURS=1, and let "
         "`simonides worker` run", ok=stamp is not None and stamp[1] >= then,
     )  # fmt: skip
-    key = engine.settings.key
     try:
-        check_copy(made[0], key_pragma(None if key is None else key.get_secret_value()))
+        _check_backup(engine, made[0])
     except SimonidesError as error:
         remedy = f"delete {made[0]}, and run: simonides admin backup NEW_FILE"
         yield _finding("backup content", str(error), remedy)
     else:
         yield _finding("backup content", f"{made[0].name} opens and is whole")
+
+
+def _check_backup(engine: Engine, path: Path) -> None:
+    if engine.db.backend == "postgresql":
+        from simonides.storage.postgres_backup import check_dump  # with its driver
+
+        check_dump(path)
+        return
+    key = engine.settings.key
+    check_copy(path, key_pragma(None if key is None else key.get_secret_value()))
 
 
 def _rules(engine: Engine) -> Findings:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from simonides.change.review import drop_late, look_again
 from simonides.core.clock import DAY_MS, FOREVER, MINUTE_MS, to_datetime
 from simonides.core.engine import Engine
-from simonides.core.errors import StoreError
+from simonides.core.errors import ConfigurationError, StoreError
 from simonides.core.outcome import EventType
 from simonides.core.scope import GLOBAL, Principal, scope_of
 from simonides.govern import audit
@@ -230,10 +230,11 @@ def schedule_backup(engine: Engine) -> None:
     settings, where = engine.settings, {"owner": GLOBAL.owner, "job": BACKUP}
     if settings.backup_to is None:
         return
-    if engine.db.backend != "sqlite":
-        _warn_of_no_backup(engine.db.location)
-        return
-    if not Path(engine.db.location).is_file():  # in memory, or nothing was written yet
+    if engine.db.backend == "postgresql":
+        if settings.owner_url is None:
+            _warn_of_no_backup(engine.db.location)
+            return
+    elif not Path(engine.db.location).is_file():  # in memory, or nothing was written yet
         return
     now = engine.clock.now_ms()
     latest = now + int(settings.backup_hours * 60 * MINUTE_MS)
@@ -248,7 +249,7 @@ def schedule_backup(engine: Engine) -> None:
 
 @lru_cache
 def _warn_of_no_backup(location: str) -> None:
-    problem = StoreError(location, "backup_to makes no backup of PostgreSQL; schedule pg_dump")
+    problem = StoreError(location, "backup_to needs the setting owner_url for PostgreSQL")
     _log.warning("not backed up: %s", problem)
 
 
@@ -257,6 +258,7 @@ def make_backup(engine: Engine) -> None:
 
     Raises:
         StoreError: If there is no such folder, or the store cannot be copied.
+        ConfigurationError: If a setting or a program is missing or does not fit.
     """
     settings, now = engine.settings, engine.clock.now_ms()
     folder = settings.backup_to
@@ -265,9 +267,9 @@ def make_backup(engine: Engine) -> None:
     try:
         if not folder.is_dir():
             raise StoreError(str(folder), "is no folder; make it, or change backup_to")
-        name = f"{Path(engine.db.location).stem}-{to_datetime(now):%Y%m%dT%H%M%SZ}.db"
+        name = f"{engine.db.name}-{to_datetime(now):%Y%m%dT%H%M%SZ}.db"
         engine.db.backup(folder / name)
-    except StoreError as error:
+    except (StoreError, ConfigurationError) as error:
         _log.warning("not backed up: %s", error)
         raise
     for old in backups(engine)[settings.backup_keep :]:
@@ -285,7 +287,7 @@ def backups(engine: Engine) -> list[Path]:
 
 def _made(engine: Engine, ending: str = "") -> list[Path]:
     """Return files that have the names of scheduled backups, the newest first."""
-    folder, stem = engine.settings.backup_to, re.escape(Path(engine.db.location).stem)
+    folder, stem = engine.settings.backup_to, re.escape(engine.db.name)
     if folder is None or not folder.is_dir():
         return []
     name = re.compile(rf"{stem}-\d{{8}}T\d{{6}}Z\.db{ending}")

@@ -38,11 +38,15 @@ class Database(Protocol):
     Attributes:
         backend: ``sqlite`` or ``postgresql``.
         location: Path or address, without credentials.
+        address: Path or address that opens it again, with credentials.
+        name: What files that are made of it are called by.
         parts: In how many parts all owners are summed; writers of one part wait for each other.
     """
 
     backend: str
     location: str
+    address: str
+    name: str
     parts: int
 
     def read(self, *owners: str, snapshot: bool = False) -> AbstractContextManager[Connection]:
@@ -79,7 +83,8 @@ class Database(Protocol):
         """Copy everything, as of one moment, to a new file.
 
         Raises:
-            StoreError: If it cannot be copied, or this database has backups of its own.
+            ConfigurationError: If settings or installation do not allow it.
+            StoreError: If it cannot be copied.
         """
 
     def checkpoint(self) -> None:

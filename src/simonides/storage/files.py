@@ -37,16 +37,20 @@ BESIDE = ("-wal", "-shm")
 
 
 class Swap(NamedTuple):
-    """Files of a store that gets another content.
+    """A store that gets another content: files, or databases of a server.
 
     Attributes:
-        old: A second name of the file that was there; None without one.
-        new: The file that takes its place.
-        is_whole: Whether the old file has its own log, or none.
+        place: The store's file, or its address without credentials.
+        moved_to: What is called so later is what was there; None if nothing was.
+        old: What opens that meanwhile; None without one.
+        new: What opens that which takes its place.
+        is_whole: Whether the old one can be read: it has its own log, or none, and this schema.
     """
 
-    old: Path | None
-    new: Path
+    place: Path | str
+    moved_to: Path | str | None
+    old: Path | str | None
+    new: Path | str
     is_whole: bool
 
 
@@ -103,11 +107,16 @@ def copy(source: apsw.Connection, path: Path, key_pragma: str | None) -> None:
             [[found]] = target.execute("PRAGMA integrity_check(1)").fetchall()
             if found != "ok":
                 raise StoreCorrupt(str(path), f"the copy is damaged: {found}")
-        _sync(partial)
-        partial.replace(path)
-        _sync(path.parent)
+        give_name(partial, path)
     finally:
         _remove(partial)
+
+
+def give_name(partial: Path, path: Path) -> None:
+    """Give a file that is whole its name; a power cut leaves all of it there, or nothing."""
+    _sync(partial)
+    partial.replace(path)
+    _sync(path.parent)
 
 
 def check_copy(path: Path, key_pragma: str | None) -> None:
@@ -156,7 +165,7 @@ def swap(path: Path, backup: Path, key_pragma: str | None, wait_s: float) -> Ite
         old = _free_name(path) if path.exists() else None
         _copy_back(backup, new, key_pragma)
         with _at_rest(path, old, key_pragma, lock) as is_whole:
-            yield Swap(old, new, is_whole)
+            yield Swap(path, old, old, new, is_whole)
         with closing(raw_connection(new, key_pragma)) as raw:
             mark = mark_of(raw)
         _sync(new)

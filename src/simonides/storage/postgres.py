@@ -78,8 +78,8 @@ def init(url: str, role: str, *, distributed: Distributed | None = None) -> None
     Raises:
         StoreError: If the database cannot be prepared.
     """
-    location = _without_password(url)
-    with _translated(location), psycopg.connect(url) as connection:
+    location = without_password(url)
+    with translated(location), psycopg.connect(url) as connection:
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('simonides'))")
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
         connection.execute(f"SET LOCAL search_path = {SCHEMA}")
@@ -175,8 +175,8 @@ def vacuum(url: str, now: int) -> list[str]:
     Raises:
         StoreError: If the database cannot be reached, or the role may not.
     """
-    location = _without_password(url)
-    with _translated(location), psycopg.connect(url, autocommit=True) as connection:
+    location = without_password(url)
+    with translated(location), psycopg.connect(url, autocommit=True) as connection:
         named = "SELECT tablename FROM pg_tables WHERE schemaname = %s ORDER BY tablename"
         tables = [name for (name,) in connection.execute(named, (SCHEMA,)).fetchall()]
         for table in tables:
@@ -218,20 +218,29 @@ class Postgres:
 
     backend, parts = "postgresql", 64
 
-    def __init__(self, url: str, *, connections: int = 10, wait_s: float = 30.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        connections: int = 10,
+        wait_s: float = 30.0,
+        owner_url: str | None = None,
+    ) -> None:
         """Connect, and check that the role cannot see past row-level security.
 
         Args:
             url: Address of the database, as the application's role.
             connections: Maximum number of connections at once.
             wait_s: How long to wait for a connection or another writer, in seconds.
+            owner_url: Address of the same database as the role that backs it up.
 
         Raises:
             StoreError: If the server is not reachable, or the schema is missing or newer.
             ConfigurationError: If the role owns the tables or bypasses row-level security.
         """
-        self.location = _without_password(url)
-        self._url, self._wait_s, self._connections = url, wait_s, connections
+        self.location, self.address = without_password(url), url
+        self.name, self._owner_url = "", owner_url
+        self._wait_s, self._connections = wait_s, connections
         self._pid = os.getpid()
         self._pool = self._open_pool()
         try:
@@ -241,11 +250,11 @@ class Postgres:
             raise
 
     def _open_pool(self) -> ConnectionPool[psycopg.Connection[Any]]:
-        with _translated(self.location):
-            with psycopg.connect(self._url, connect_timeout=max(2, int(self._wait_s))) as first:
+        with translated(self.location):
+            with psycopg.connect(self.address, connect_timeout=max(2, int(self._wait_s))) as first:
                 is_pooled = _is_pooled(first)
             return ConnectionPool(
-                self._url,
+                self.address,
                 # A pooler runs the next transaction in another session, which prepared nothing.
                 kwargs={"prepare_threshold": None} if is_pooled else {},
                 configure=_read_committed,
@@ -273,9 +282,9 @@ class Postgres:
                     f"{self.location}: this role owns the tables or bypasses row-level security; "
                     "connect as the role that `simonides db init` was given"
                 )
-            have = dict(raw.execute(statements.MIGRATIONS.replace("%", "%%"), ()).fetchall())
-        known = {name: checksum(text) for name, text in migrations().items()}
-        if not known.items() <= have.items() or len(have) > len(known) + 1:
+            self.name = re.sub(r"[^\w.-]", "_", raw.info.dbname)
+            is_known = has_this_schema(raw)
+        if not is_known:
             problem = "has the schema of another version; run `simonides db init` of this one"
             raise errors.StoreCorrupt(self.location, problem)
 
@@ -285,7 +294,7 @@ class Postgres:
     ) -> Iterator[_Connection]:
         if os.getpid() != self._pid:  # the parent's connections belong to the parent
             self._pid, self._abandoned, self._pool = os.getpid(), self._pool, self._open_pool()
-        with _translated(self.location), self._pool.connection() as raw:
+        with translated(self.location), self._pool.connection() as raw:
             if first:
                 raw.execute(first)
             # Not at the start of a session: PgBouncer gives a session to many. Not by set_config:
@@ -322,13 +331,19 @@ class Postgres:
             return [str(name) for (name,) in connection.rows("SELECT owner_names()", {})]
 
     def backup(self, path: Path) -> None:
-        """Refuse: a server has backups of its own.
+        """Dump everything with pg_dump, as the role that owns the tables, while others write.
 
         Raises:
-            StoreError: Always.
+            ConfigurationError: If that role, or pg_dump, is missing or does not fit.
+            StoreError: If the store cannot be dumped.
         """
-        del path
-        raise errors.StoreError(self.location, "is backed up with pg_dump or pg_basebackup")
+        from simonides.storage.postgres_backup import dump  # it imports this module
+
+        if path.exists():
+            raise errors.StoreError(str(path), "exists already; name a new file")
+        with self._transaction() as connection:
+            secret = connection.rows(statements.META, {"name": "secret"})
+        dump(self._owner_url, path, secret[0][1], self._wait_s)
 
     def checkpoint(self) -> None:
         """Do nothing: deleted rows are the server's to vacuum."""
@@ -368,6 +383,16 @@ def _is_pooled(raw: psycopg.Connection[Any]) -> bool:
     return bool(found[0][0] != raw.info.backend_pid)
 
 
+def has_this_schema(raw: psycopg.Connection[Any]) -> bool:
+    """Whether the tables are those of this version, or of the next one, which adds to them.
+
+    ``search_path`` names their schema.
+    """
+    have = dict(raw.execute(statements.MIGRATIONS.replace("%", "%%"), ()).fetchall())
+    known = {name: checksum(text) for name, text in migrations().items()}
+    return known.items() <= have.items() and len(have) <= len(known) + 1
+
+
 def _read_committed(raw: psycopg.Connection[Any]) -> None:
     raw.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
 
@@ -378,7 +403,7 @@ def _array(names: Sequence[str]) -> str:
 
 
 @contextmanager
-def _translated(location: str) -> Iterator[None]:
+def translated(location: str) -> Iterator[None]:
     """Turn the driver's errors into ours."""
     try:
         yield
@@ -389,7 +414,7 @@ def _translated(location: str) -> Iterator[None]:
 
 
 def _error(location: str, error: Exception) -> errors.StoreError:
-    said = _without_password(str(error)).strip().splitlines()[:1] or [type(error).__name__]
+    said = without_password(str(error)).strip().splitlines()[:1] or [type(error).__name__]
     match error:
         case psycopg.errors.DiskFull() | psycopg.errors.OutOfMemory():
             return errors.StoreFull(location, "the server has no space left")
@@ -399,5 +424,7 @@ def _error(location: str, error: Exception) -> errors.StoreError:
             return errors.StoreError(location, said[0])
 
 
-def _without_password(url: str) -> str:
-    return re.sub(r"(?<=://)([^:/@]*):[^@]*@", r"\1@", url)
+def without_password(url: str) -> str:
+    """Return an address, or a text with one, without passwords."""
+    url = re.sub(r"(?<=://)([^:/@]*):[^@]*@", r"\1@", url)
+    return re.sub(r"(?<=[?&])((?:ssl)?password)=[^&#\s]*", r"\1=", url)

@@ -113,7 +113,8 @@ class Sqlite:
             KeyUnavailable: If the key is wrong or missing.
             ConfigurationError: If a key is given and the cipher is not installed.
         """
-        self.location = ":memory:" if path is None else str(path)
+        self.location = self.address = ":memory:" if path is None else str(path)
+        self.name = "memory" if path is None else path.stem
         self._path, self._wait_s, self._synchronous = path, wait_s, synchronous
         self._pragma_key = key_pragma(key)
         self._error = partial(
