@@ -126,8 +126,9 @@ class Trial:
             may_be = (self.had, self.all) if self.way.startswith("copied") else (self.all,)
             return f"{type(error).__name__}; {self.read(may_be=may_be)}"
         assert self.way not in WAYS[4:], "what is no backup of this version was restored"
-        is_known = not self.way.startswith("copied") or self.state == "closed"
-        return f"restored; {self.read(may_be=(self.has,) if is_known else (self.has, self.had))}"
+        # A copy by hand takes away what the store knew of what was forgotten.
+        may_be = (self.has, self.had) if self.way.startswith("copied") else (self.has,)
+        return f"restored; {self.read(may_be=may_be)}"
 
     def read(self, may_be: tuple[set[str], ...]) -> str:
         """Return whose content can be read, or the type of the error that says why none can."""

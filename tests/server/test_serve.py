@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -191,6 +192,7 @@ def test_the_command_line_works_with_a_server(start, path, tmp_path):
     gone = command(url, *ana, "remember", "Tea is black", SIMONIDES_TOKEN=token)
     assert gone.returncode == 3
     assert re.search("did not answer", gone.stderr)
+    assert "may have been done" not in gone.stderr  # nobody took the request
 
 
 async def _ask(url, token):
@@ -223,3 +225,21 @@ def test_an_answer_of_another_program_is_a_typed_error(serve_app, status, body):
 
     with simonides.open(serve_app(other), token="t") as store, pytest.raises(StoreUnavailable):
         store.memory(user="ana").recall("tea")
+
+
+def test_a_write_that_nobody_answered_may_have_been_done():
+    def hear():
+        taken, _ = listener.accept()
+        taken.recv(1)
+        taken.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=hear)
+        thread.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        with (
+            simonides.open(url, token="t") as store,
+            pytest.raises(StoreUnavailable, match="it may have been done"),
+        ):
+            store.memory(user="ana").remember("Tea is green")
+        thread.join()

@@ -176,6 +176,12 @@ def test_a_refused_topic_is_not_in_the_catch_up(monday, ana):
     assert "Marta" not in str(ana.session("tuesday").digest("Who brings what?"))
 
 
+def test_a_refused_subject_goes_with_all_that_its_sentence_says_of_it(ana):
+    ana.privacy.refuse(about="my health")
+    ana.add("My health is poor, I have diabetes.")
+    assert ana.list() == []
+
+
 def test_a_summary_stays_within_its_purpose(store):
     billing = store.memory(user="ana", org="acme", purpose="billing").session("monday")
     billing.add(TALK)

@@ -307,7 +307,8 @@ def _cut_refused(pieces: Sequence[Piece], refused: tuple[list[OptOut], bool]) ->
         if is_refused and piece.is_kept:
             piece.drop()
             piece.reasons.append("refused_by_user")
-        for each in opt_outs:
+        # What is learned is evidenced by whole sentences, so these go before their clauses do.
+        for each in sorted(opt_outs, key=lambda each: each.topic is not None):
             if each.topic is not None and each.topic.covers(analyse(piece.text)):
                 piece.cut(each.topic)
             elif each.topic is None:

@@ -73,6 +73,7 @@ class Remote:
         self.worker = Worker(timed=True)
         self.worker.tends = False
         self._errors, self._too_long = httpx2.HTTPError, httpx2.InvalidURL
+        self._unsent = httpx2.ConnectError, httpx2.ConnectTimeout
         timeout = httpx2.Timeout(ANSWER_S, connect=CONNECT_S)
         headers = {"Authorization": f"Bearer {token}"}
         self._client: httpx2.Client = httpx2.Client(
@@ -148,7 +149,10 @@ class Remote:
         except RuntimeError as error:
             raise StoreUnavailable(self.location, "the store is closed") from error
         except self._errors as error:
-            raise StoreUnavailable(self.location, f"did not answer: {error}") from error
+            problem = f"did not answer: {error}"
+            if request.method != "GET" and not isinstance(error, self._unsent):
+                problem += "; it may have been done: look, or repeat it under its idempotency_key"
+            raise StoreUnavailable(self.location, problem) from error
 
     def _refusal(self, answer: httpx2.Response) -> SimonidesError:
         try:
