@@ -1,7 +1,7 @@
 """An owner as a file of JSON lines, and back: every row of every table, with history and trail.
 
 The first line says what it is, each other line holds a row of a table, and the last line counts and
-digests all of them. docs/export.md describes the tables.
+digests all of them. docs/data.md describes the tables.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ from simonides.govern.audit import check_owner
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.digests import EMPTY, OwnerState, blake, part_of, replace_leaf
-from simonides.storage.rows import paged
+from simonides.storage.rows import rows_of
 from simonides.storage.transaction import begin, changing, secret_of
 
 FORMAT, VERSION = "simonides export", 1
 
-_BATCH = 500
+BATCH = 500
+"""Rows that are read or written at once."""
 
 
 def export(engine: Engine, who: Principal, path: str | os.PathLike[str]) -> Dump:
@@ -96,7 +97,7 @@ def restore(engine: Engine, who: Principal, path: str | os.PathLike[str]) -> Dum
             table, row = _row(line, source, owner)
             counts[table] += 1
             batch.setdefault(table, []).append(row)
-            if sum(map(len, batch.values())) >= _BATCH:
+            if sum(map(len, batch.values())) >= BATCH:
                 _insert(connection, batch)
         _insert(connection, batch)
         problems = check_owner(connection, owner, key)
@@ -143,17 +144,8 @@ def _key_id(engine: Engine) -> str:
 def _rows(connection: Connection, owner: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the rows of an owner, those of each table in the order of their keys."""
     for table in statements.OWNED:
-        columns = statements.COLUMNS[table]
-        if table in statements.TABLES:
-            at = columns.index("id")
-            rows = paged(connection, statements.page(table), owner, b"", _BATCH, at)
-        elif table == "events":
-            found = paged(connection, statements.EVENTS, owner, 0, _BATCH)
-            rows = ((owner, *row) for row in found)
-        else:
-            rows = iter(connection.rows(statements.every(table), {"owner": owner}))
-        for row in rows:
-            yield table, dict(zip(columns, row, strict=True))
+        for row in rows_of(connection, table, owner, BATCH):
+            yield table, dict(zip(statements.COLUMNS[table], row, strict=True))
 
 
 def _line(table: str, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -103,8 +103,27 @@ def rows_of_ids(
         yield from connection.rows(statement(len(batch)), {**params, **batch})
 
 
+def rows_of(connection: Connection, table: str, owner: str, size: int) -> Iterator[Row]:
+    """Yield all rows of an owner in a table, in their `ORDER`, so many at a time."""
+    columns, sql = statements.COLUMNS[table], statements.page(table)
+    after = dict(statements.ORDER[table])
+    while True:
+        named = {f"after_{name}": value for name, value in after.items()}
+        rows = connection.rows(sql, {"owner": owner, "limit": size, **named})
+        yield from rows
+        if len(rows) < size:
+            return
+        after = {name: rows[-1][columns.index(name)] for name in after}
+
+
 def paged(
-    connection: Connection, sql: str, owner: str, after: int | bytes, size: int, position: int = 0
+    connection: Connection,
+    sql: str,
+    owner: str,
+    after: int | bytes,
+    size: int,
+    position: int = 0,
+    **params: Any,
 ) -> Iterator[Row]:
     """Yield the rows of an owner that a statement selects page by page.
 
@@ -115,9 +134,10 @@ def paged(
         after: Where the first page begins.
         size: Rows of a page.
         position: Of the column that orders the rows.
+        params: Further parameters of the statement.
     """
     while True:
-        rows = connection.rows(sql, {"owner": owner, "after": after, "limit": size})
+        rows = connection.rows(sql, {"owner": owner, "after": after, "limit": size, **params})
         yield from rows
         if len(rows) < size:
             return
