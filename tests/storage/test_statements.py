@@ -39,7 +39,7 @@ def all_statements():
             or not (isinstance(value, str) or callable(value))
         ):
             continue
-        if name in ("annotations", "lru_cache", "Callable"):
+        if name in ("annotations", "lru_cache", "Callable", "Mapping"):
             continue
         if callable(value):
             for arguments in FUNCTIONS[name]:

@@ -22,7 +22,7 @@ from simonides.core.errors import (
 )
 from simonides.core.outcome import Event, Outcome
 from simonides.core.record import Record, Source, Value
-from simonides.data.results import ImportReport, Inspection
+from simonides.data.results import Dump, Erasure, ImportReport, Inspection, Restored
 from simonides.govern.rights import Grant
 from simonides.govern.tokens import NewToken, Token
 from simonides.knowledge.results import DocumentSource, SourceReport
@@ -59,7 +59,10 @@ PARTS = {
 """What the parts of `Hit.why` are called in lines for people; others by their own name."""
 
 
-_FIGURES = (Collection, HygieneReport, Metrics, StoreMetrics, ImportReport, Inspection)
+_FIGURES = (
+    Collection, HygieneReport, Metrics, StoreMetrics, ImportReport, Inspection, Dump, Erasure,
+    Restored,
+)  # fmt: skip
 
 WRONG_USE = (ConfigurationError, InvalidInput, OwnerRequired, PolicyInvalid, ScopeDenied)
 """Errors with exit code 2."""

@@ -141,7 +141,7 @@ def _stale_decisions(
 
 def _rows(connection: Connection, table: str, owner: str) -> dict[bytes, Row]:
     position = statements.TABLES[table].index("id")
-    return {row[position]: row for row in rows_of(connection, table, owner, _BATCH)}
+    return {row[position]: row for row in rows_of(connection, table, owner)}
 
 
 def _row(connection: Connection, table: str, owner: str, id: bytes) -> Row | None:

@@ -184,7 +184,7 @@ def _marks(engine: Engine, owner: str) -> dict[int, bytearray]:
     names = statements.TABLES["memories"]
     id, salt, content = (names.index(name) for name in ("id", "salt", "content"))
     with engine.db.read(owner) as connection:
-        for row in rows_of(connection, "memories", owner, 500):
+        for row in rows_of(connection, "memories", owner):
             said = row[content].encode()
             places = range(_EVERY // 2, len(said) - _WINDOW, _EVERY)
             for mark in (row[id], row[salt], *(said[at : at + _WINDOW] for at in places)):

@@ -6,7 +6,7 @@ All statements name their owner by equality, except those in `ACROSS_OWNERS`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib import resources
 
@@ -68,8 +68,8 @@ COLUMNS = {
 }  # fmt: skip
 """Columns of every table whose rows belong to an owner."""
 
-_BY_ID = {"id": b""}
-ORDER: dict[str, dict[str, str | bytes | int]] = {
+_BY_ID: Mapping[str, str | bytes | int] = {"id": b""}
+ORDER: Mapping[str, Mapping[str, str | bytes | int]] = {
     **dict.fromkeys(TABLES, _BY_ID),
     "sessions": _BY_ID,
     "derived": {"parent_owner": "", "parent": b"", "child": b""},
@@ -82,7 +82,7 @@ ORDER: dict[str, dict[str, str | bytes | int]] = {
     "reads": {"memory": b"", "day": -1},
     "counters": {"day": -1, "name": ""},
     "due": {"job": ""},
-    "owners": {"owner": ""},
+    "owners": {"epoch": -1},
 }
 """Columns that tell an owner's rows of a table apart, each with a value before all others."""
 
