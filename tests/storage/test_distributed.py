@@ -72,6 +72,10 @@ def planner(url):
         yield connection
 
 
+HIGH = {"high": b"\xff"}
+"""What an upper bound is, so that it is not below the lower one."""
+
+
 def is_owner(name):
     return re.fullmatch(r"owner\d*", name)
 
@@ -83,7 +87,9 @@ def partitions_of(connection, statement, names):
     prepared = "SELECT parameter_types::text[] FROM pg_prepared_statements"
     [(types,)] = connection.execute(prepared).fetchall()
     values = [
-        sql.Literal(OWNER + name[len("owner") :] if is_owner(name) else SAMPLE[type])
+        sql.Literal(
+            OWNER + name[len("owner") :] if is_owner(name) else HIGH.get(name, SAMPLE[type])
+        )
         for name, type in zip(names, types, strict=True)
     ]
     asked = sql.SQL("EXPLAIN (FORMAT JSON) EXECUTE asked ({})").format(sql.SQL(", ").join(values))

@@ -6,17 +6,16 @@ import pytest
 
 from simonides.storage import statements
 
-ACROSS = {"ACROSS_OWNERS", "MEMORY", "TABLES", "SUMMED", "COLUMNS", "OWNED", "INDEXED"}
+ACROSS = {"ACROSS_OWNERS", "MEMORY", "TABLES", "SUMMED", "COLUMNS", "ORDER", "OWNED", "INDEXED"}
 FUNCTIONS = {
     "heads": [(1,), (3,)],
     "insert": [(table,) for table in statements.TABLES],
     "delete": [(table,) for table in statements.TABLES],
-    "page": [(table,) for table in statements.TABLES],
+    "page": [(table,) for table in statements.OWNED],
     "replace": [("tasks",)],
     "count": [(table,) for table in statements.OWNED],
     "delete_all": [(table,) for table in statements.OWNED],
     "of_user": [("safety",), ("feedback",)],
-    "every": [(table,) for table in statements.OWNED],
     "insert_row": [(table,) for table in statements.OWNED],
     "row": [(table,) for table in statements.TABLES],
     "unexpired": [("safety",), ("feedback",)],
@@ -40,7 +39,7 @@ def all_statements():
             or not (isinstance(value, str) or callable(value))
         ):
             continue
-        if name in ("annotations", "lru_cache", "Callable"):
+        if name in ("annotations", "lru_cache", "Callable", "Mapping"):
             continue
         if callable(value):
             for arguments in FUNCTIONS[name]:

@@ -34,7 +34,7 @@ class Files:
         if self.place.key is None:
             return 0
         with closing(raw_connection(path, key_pragma(self.place.key))) as raw:
-            return count_in(raw, [word.encode() for word in words])
+            return count_in(raw, {8: bytearray(b"".join(word.encode()[:8] for word in words))})
 
     def later_backup(self, words):
         """Return how many of some words are in a backup that is made now."""

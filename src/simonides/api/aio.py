@@ -82,24 +82,46 @@ class AsyncData:
     if not TYPE_CHECKING:  # a type checker would take every name for an attribute
         __getattr__ = no_attribute
 
-    async def export(self, path: str | Path) -> Dump:
+    async def export(
+        self,
+        path: str | Path,
+        *,
+        format: Literal["jsonl", "markdown"] = "jsonl",
+        progress: Callable[[int], object] | None = None,
+    ) -> Dump:
         """Write everything of the user to a new file of JSON lines, which `restore` reads.
 
+        As Markdown it is a folder with a file for each memory in force, for people and other tools;
+        `import_from` reads it.
+
+        Args:
+            path: Of the new file or folder.
+            format: ``jsonl`` for all that is stored, or ``markdown`` for the memories alone.
+            progress: Called with the number of rows or memories so far, at times and at the end.
+
         Raises:
-            InvalidInput: If the file exists, or its folder does not.
+            InvalidInput: If the path exists, its folder does not, or the format is not known.
             StoreError: If the store cannot be read.
         """
-        return await self._threads.read(self._blocking.export, path)
+        return await self._threads.read(
+            self._blocking.export, path, format=format, progress=progress
+        )
 
-    async def restore(self, path: str | Path) -> Dump:
+    async def restore(
+        self, path: str | Path, *, progress: Callable[[int], object] | None = None
+    ) -> Dump:
         """Read an export of this user, of whom nothing is stored: all of it, or nothing.
+
+        Args:
+            path: A file that `export` wrote as JSON lines.
+            progress: Called with the number of rows so far, at times and at the end.
 
         Raises:
             InvalidInput: If it is no export, is of another user, or something is stored already.
             KeyUnavailable: If it was made under another audit key.
             StoreError: If it was cut or changed, or the store could not.
         """
-        return await self._threads.write(self._blocking.restore, path)
+        return await self._threads.write(self._blocking.restore, path, progress=progress)
 
     async def import_from(
         self,

@@ -35,24 +35,42 @@ from simonides.safety.results import Feedback, SafetyRecord
 class Data(Bound):
     """What is stored of one owner, as a whole: in, out, and gone."""
 
-    def export(self, path: str | Path) -> Dump:
+    def export(
+        self,
+        path: str | Path,
+        *,
+        format: Literal["jsonl", "markdown"] = "jsonl",
+        progress: Callable[[int], object] | None = None,
+    ) -> Dump:
         """Write everything of the user to a new file of JSON lines, which `restore` reads.
 
+        As Markdown it is a folder with a file for each memory in force, for people and other tools;
+        `import_from` reads it.
+
+        Args:
+            path: Of the new file or folder.
+            format: ``jsonl`` for all that is stored, or ``markdown`` for the memories alone.
+            progress: Called with the number of rows or memories so far, at times and at the end.
+
         Raises:
-            InvalidInput: If the file exists, or its folder does not.
+            InvalidInput: If the path exists, its folder does not, or the format is not known.
             StoreError: If the store cannot be read.
         """
-        return self._call(dump.export, path)
+        return self._call(dump.export, path, format=format, progress=progress)
 
-    def restore(self, path: str | Path) -> Dump:
+    def restore(self, path: str | Path, *, progress: Callable[[int], object] | None = None) -> Dump:
         """Read an export of this user, of whom nothing is stored: all of it, or nothing.
+
+        Args:
+            path: A file that `export` wrote as JSON lines.
+            progress: Called with the number of rows so far, at times and at the end.
 
         Raises:
             InvalidInput: If it is no export, is of another user, or something is stored already.
             KeyUnavailable: If it was made under another audit key.
             StoreError: If it was cut or changed, or the store could not.
         """
-        return self._call(dump.restore, path)
+        return self._call(dump.restore, path, progress=progress)
 
     def import_from(
         self,

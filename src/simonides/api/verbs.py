@@ -160,7 +160,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("replay", "receipts", "groups:Receipts.replay", "reads",
          "Print the very digest of a receipt.", path="POST /receipts/replay"),
     Verb("export", "data", "groups:Data.export", "reads",
-         "Write everything of the user to a file.", is_routed=False),
+         "Write everything of the user to a file, or the memories to a folder.", is_routed=False),
     Verb("restore", "data", "groups:Data.restore", "writes",
          "Read an export of the user, of whom nothing is stored.", is_routed=False),
     Verb("erase", "data", "groups:Data.erase", "writes",

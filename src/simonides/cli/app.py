@@ -272,18 +272,9 @@ def import_file(
     dry_run: Annotated[bool, Option("--dry-run", help="Only say what would be done.")] = False,
 ) -> object:
     """Import conversations and memories that another program exports."""
-    err = context.find_root().obj.err
-    shows = err.isatty()
-
-    def progress(items: int) -> None:
-        if shows:
-            print(f"\r{items:,} items", end="", file=err, flush=True)
-
     data = memory(context).data
-    report = data.import_from(file, format=format, of=of, dry_run=dry_run, progress=progress)
-    if shows:
-        print(file=err)
-    return report
+    with caller.progress_of(context) as progress:
+        return data.import_from(file, format=format, of=of, dry_run=dry_run, progress=progress)
 
 
 @by_hand("", "inspect")

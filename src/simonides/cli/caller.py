@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -101,6 +101,22 @@ def given(context: typer.Context) -> dict[str, Any]:
     """Return the arguments of a command that were given or have a default."""
     params = context.params.items()
     return {name: v for name, v in params if name != "task_name" and v not in (None, ())}
+
+
+@contextmanager
+def progress_of(context: typer.Context) -> Iterator[Callable[[int], None]]:
+    """Give a function that shows how many items are done, on one line of a terminal."""
+    err, has_shown = context.find_root().obj.err, False
+
+    def show(items: int) -> None:
+        nonlocal has_shown
+        if err.isatty():
+            print(f"\r{items:,} items", end="", file=err, flush=True)
+            has_shown = True
+
+    yield show
+    if has_shown:
+        print(file=err)
 
 
 def parsed(param: typer.CallbackParam, value: str | None) -> Any:

@@ -127,19 +127,27 @@ def _function(group: str, name: str) -> Function:
     plain = name.replace("-", "_")
     verb = next(v for v in verbs.VERBS if (v.group, v.name) == (group, plain) and v.is_command)
     declared = _declared(verb)
-    takes_org = "org" in inspect.signature(declared).parameters
+    takes = inspect.signature(declared).parameters
 
     def run(context: typer.Context, **_: object) -> object:
-        more = {"org": caller.org(context, is_needed=group == "admin")} if takes_org else {}
-        method = verb.function.rpartition(".")[2]
-        result = getattr(_target(context, group), method)(**caller.given(context), **more)
+        given = caller.given(context)
+        if "org" in takes:
+            given["org"] = caller.org(context, is_needed=group == "admin")
+        method = getattr(_target(context, group), verb.function.rpartition(".")[2])
+        if "progress" in takes:
+            with caller.progress_of(context) as given["progress"]:
+                result = method(**given)
+        else:
+            result = method(**given)
         if not verb.result:
             return result
         return {verb.result: result if isinstance(result, (bool, int, str, Path)) else True}
 
     named = {"task_name": Annotated[str, Argument(metavar="NAME", help="Name of the task.")]}
     first = named if group == "task" else {}
-    return with_options(run, declared, first=first, without=("self", "org"), options=verb.options)
+    return with_options(
+        run, declared, first=first, without=("self", "org", "progress"), options=verb.options
+    )
 
 
 def _target(context: typer.Context, group: str) -> Any:

@@ -17,7 +17,7 @@ from simonides.core.scope import GLOBAL
 from simonides.data.erase import above_of, delete_owner, erased_digest, note_erased
 from simonides.storage import statements
 from simonides.storage.database import Connection, Row
-from simonides.storage.rows import paged
+from simonides.storage.rows import paged, rows_of
 from simonides.storage.transaction import Transaction, changing, secret_of
 from simonides.write.owner_write import owner_write
 
@@ -141,8 +141,7 @@ def _stale_decisions(
 
 def _rows(connection: Connection, table: str, owner: str) -> dict[bytes, Row]:
     position = statements.TABLES[table].index("id")
-    rows = paged(connection, statements.page(table), owner, b"", _BATCH, position)
-    return {row[position]: row for row in rows}
+    return {row[position]: row for row in rows_of(connection, table, owner)}
 
 
 def _row(connection: Connection, table: str, owner: str, id: bytes) -> Row | None:

@@ -1,7 +1,7 @@
 """An owner as a file of JSON lines, and back: every row of every table, with history and trail.
 
 The first line says what it is, each other line holds a row of a table, and the last line counts and
-digests all of them. docs/export.md describes the tables.
+digests all of them. docs/data.md describes the tables.
 """
 
 from __future__ import annotations
@@ -11,40 +11,69 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from simonides.core.engine import Engine
-from simonides.core.errors import InvalidInput, KeyUnavailable, StoreCorrupt
+from simonides.core.errors import InvalidInput, KeyUnavailable, StoreCorrupt, shown
 from simonides.core.outcome import EventType
 from simonides.core.scope import Principal
 from simonides.core.validation import text
 from simonides.data.erase import above_of, erased_digest
+from simonides.data.markdown import new_folder
 from simonides.data.results import Dump
 from simonides.govern.audit import check_owner
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.digests import EMPTY, OwnerState, blake, part_of, replace_leaf
-from simonides.storage.rows import paged
+from simonides.storage.rows import PAGE, rows_of
 from simonides.storage.transaction import begin, changing, secret_of
 
 FORMAT, VERSION = "simonides export", 1
 
-_BATCH = 500
+Progress = Callable[[int], object] | None
 
 
-def export(engine: Engine, who: Principal, path: str | os.PathLike[str]) -> Dump:
-    """Write everything of the principal's owner, as of one moment, to a new file.
+def export(
+    engine: Engine,
+    who: Principal,
+    path: str | os.PathLike[str],
+    *,
+    format: str = "jsonl",
+    progress: Progress = None,
+) -> Dump:
+    """Write what is stored of the principal's owner, as of one moment, to a new file or folder.
+
+    Args:
+        engine: The store.
+        who: The owner.
+        path: Of the file, or of the folder for ``markdown``.
+        format: ``jsonl`` writes everything; ``markdown`` a file for each memory in force.
+        progress: Called with the number of rows or memories so far, at times and at the end.
 
     Raises:
-        InvalidInput: If the file exists, or its folder does not.
+        InvalidInput: If the path exists, its folder does not, or the format is not known.
         StoreError: If the store cannot be read.
     """
+    if format not in ("jsonl", "markdown"):
+        raise InvalidInput("format", f"{shown(format)} is neither jsonl nor markdown")
     target = Path(text("path", os.fspath(path)))
     if not target.parent.is_dir():
         raise InvalidInput("path", "its folder does not exist; make it first")
     engine.journal.flush()
+    new = new_folder if format == "markdown" else _new_file
+    with new(engine, who, target, progress or _unseen) as counts:
+        _note(engine, who, EventType.EXPORTED, counts)
+    return Dump(path=target, rows=counts)
+
+
+@contextmanager
+def _new_file(
+    engine: Engine, who: Principal, target: Path, progress: Callable[[int], object]
+) -> Iterator[Counter[str]]:
+    """Write all rows; give their number by table. The file is there when the block has ended."""
     counts, partial = Counter[str](), target.with_name(f"{target.name}.partial")
     try:
         with partial.open("x", encoding="utf-8") as file:
@@ -56,22 +85,40 @@ def export(engine: Engine, who: Principal, path: str | os.PathLike[str]) -> Dump
                 for table, row in _rows(connection, who.owner):
                     lines.write(_line(table, row))
                     counts[table] += 1
+                    if lines.count % PAGE == 0:
+                        progress(lines.count)
             file.write(json.dumps({"rows": lines.count - 1, "digest": lines.digest}) + "\n")
             file.flush()
             os.fsync(file.fileno())
-        _note(engine, who, EventType.EXPORTED, counts)
+        progress(lines.count - 1)
+        yield counts
         os.link(partial, target)
     except FileExistsError:
         raise InvalidInput("path", "exists already; name a new file") from None
     finally:
         partial.unlink(missing_ok=True)
-    return Dump(path=target, rows=counts)
 
 
-def restore(engine: Engine, who: Principal, path: str | os.PathLike[str]) -> Dump:
+def _unseen(rows: int) -> None:
+    """Show no progress."""
+
+
+def restore(
+    engine: Engine,
+    who: Principal,
+    path: str | os.PathLike[str],
+    *,
+    progress: Progress = None,
+) -> Dump:
     """Read an export into the principal's owner, which has nothing yet.
 
     The trail is checked before anything is stored: all is stored, or nothing.
+
+    Args:
+        engine: The store.
+        who: The owner.
+        path: Of the file.
+        progress: Called with the number of rows so far, at times and at the end.
 
     Raises:
         InvalidInput: If it is no export, is of another owner, or something is stored already.
@@ -82,6 +129,7 @@ def restore(engine: Engine, who: Principal, path: str | os.PathLike[str]) -> Dum
     if not source.is_file():
         raise InvalidInput("path", "is no file; name one that `export` made")
     counts, key, owner = Counter[str](), engine.audit_key, who.owner
+    tell = progress or _unseen
     engine.journal.flush()
     with source.open(encoding="utf-8") as file, engine.db.write(owner) as connection:
         state = begin(connection, owner, engine.clock.now_ms(), engine.ids.salt())
@@ -96,9 +144,11 @@ def restore(engine: Engine, who: Principal, path: str | os.PathLike[str]) -> Dum
             table, row = _row(line, source, owner)
             counts[table] += 1
             batch.setdefault(table, []).append(row)
-            if sum(map(len, batch.values())) >= _BATCH:
+            if sum(map(len, batch.values())) >= PAGE:
                 _insert(connection, batch)
+                tell(counts.total())
         _insert(connection, batch)
+        tell(counts.total())
         problems = check_owner(connection, owner, key)
         if problems or not counts["owners"]:
             raise StoreCorrupt(str(source), f"was changed: {(*problems, 'no owner')[0]}")
@@ -143,17 +193,8 @@ def _key_id(engine: Engine) -> str:
 def _rows(connection: Connection, owner: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the rows of an owner, those of each table in the order of their keys."""
     for table in statements.OWNED:
-        columns = statements.COLUMNS[table]
-        if table in statements.TABLES:
-            at = columns.index("id")
-            rows = paged(connection, statements.page(table), owner, b"", _BATCH, at)
-        elif table == "events":
-            found = paged(connection, statements.EVENTS, owner, 0, _BATCH)
-            rows = ((owner, *row) for row in found)
-        else:
-            rows = iter(connection.rows(statements.every(table), {"owner": owner}))
-        for row in rows:
-            yield table, dict(zip(columns, row, strict=True))
+        for row in rows_of(connection, table, owner):
+            yield table, dict(zip(statements.COLUMNS[table], row, strict=True))
 
 
 def _line(table: str, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,7 +19,7 @@ from simonides.data.results import Erasure
 from simonides.safety.records import user_code
 from simonides.storage import statements
 from simonides.storage.digests import EMPTY, blake, packed, part_of, replace_leaf
-from simonides.storage.rows import paged
+from simonides.storage.rows import paged, rows_of
 from simonides.storage.transaction import Transaction, begin, changing, secret_of
 
 _WINDOW, _EVERY = 32, 2_000
@@ -52,7 +52,8 @@ def erase(engine: Engine, who: Principal, *, confirm: str) -> Erasure:
     counts += delete_owner(engine, who.owner)
     engine.db.checkpoint()
     found = engine.db.residue(marks)
-    note_erased(engine, above, who.name, id, counts, marks=len(marks), found=found)
+    looked_for = sum(len(joined) // length for length, joined in marks.items())
+    note_erased(engine, above, who.name, id, counts, marks=looked_for, found=found)
     return erasure(engine, who)
 
 
@@ -174,18 +175,20 @@ def _taken_back(engine: Engine, who: Principal) -> Counter[str]:
     return counts
 
 
-def _marks(engine: Engine, owner: str) -> set[bytes]:
-    """Return bytes that only rows of an owner have: ids, salts, and pieces of texts."""
-    marks: set[bytes] = set()
+def _marks(engine: Engine, owner: str) -> dict[int, bytearray]:
+    """Return bytes that only rows of an owner have: ids, salts, and pieces of texts.
+
+    Those of a length are joined, which takes a third of the memory of a set.
+    """
+    marks: defaultdict[int, bytearray] = defaultdict(bytearray)
     names = statements.TABLES["memories"]
     id, salt, content = (names.index(name) for name in ("id", "salt", "content"))
     with engine.db.read(owner) as connection:
-        for row in paged(connection, statements.page("memories"), owner, b"", 500, id):
-            marks |= {row[id], row[salt]}
+        for row in rows_of(connection, "memories", owner):
             said = row[content].encode()
-            marks.update(
-                said[at : at + _WINDOW] for at in range(_EVERY // 2, len(said) - _WINDOW, _EVERY)
-            )
+            places = range(_EVERY // 2, len(said) - _WINDOW, _EVERY)
+            for mark in (row[id], row[salt], *(said[at : at + _WINDOW] for at in places)):
+                marks[len(mark)] += mark
     return marks
 
 

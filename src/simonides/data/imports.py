@@ -10,11 +10,14 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from simonides.capture.messages import Message, read_messages
+from simonides.core.clock import DAY_MS, parse_moment
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import Outcome, OutcomeKind
@@ -205,12 +208,12 @@ class _Import:
                 keys.add(drafted.idempotency_key)
                 drafts.append((item, drafted))
         if self.dry_run:
-            yield from ((item, self._judged(draft)) for item, draft in drafts)
-        elif drafts:
-            every = [draft for _, draft in drafts]
-            outcomes = remember(self.engine, self.who, every, atomic=False, lifts=False)
-            for (item, _), outcome in zip(drafts, outcomes, strict=True):
-                yield item, _became(outcome)
+            yield from ((item, self._judged(item, draft)) for item, draft in drafts)
+            return
+        for who, pairs in groupby(drafts, key=lambda pair: self._writer(pair[0])):
+            items, every = zip(*pairs, strict=True)
+            outcomes = remember(self.engine, who, every, atomic=False, lifts=False)
+            yield from zip(items, map(_became, outcomes), strict=True)
 
     def _draft(self, format: str, item: Statement) -> Draft | Kept:
         """Return the draft of a statement, or what became of one that is not to be written."""
@@ -219,19 +222,17 @@ class _Import:
         if item.users and not {self.of or self.who.home.user} & set(item.users):
             return Kept("left", ("other_user",))
         marks = (item.content, str(item.at), item.key, item.tags, item.is_own)
-        key = f"{format}:{_digest(item.id, *marks)}"
+        more = () if item.draft is None else (repr((item.draft, item.expires, item.task)),)
+        key = f"{format}:{_digest(item.id, *marks, *more)}"
         try:
-            [message] = read_messages([{"role": "user", "content": item.content, "date": item.at}])
+            days = self._days_left(item)
+            if days is not None and days <= 0:
+                return Kept("left", ("ended",))
+            fields = _fields(format, item) if item.draft is None else self._exact(item)
             draft = Draft(
-                message.text.strip(),
-                at=message.at,
-                key=item.key,
-                tags=item.tags,
-                source="user_stated" if item.is_own else "external",
-                origin=f"{format}:{item.id}" if item.id else format,
-                idempotency_key=key,
+                key=item.key, tags=item.tags, ttl_days=days, idempotency_key=key, **fields
             )
-            candidate_of(self.engine, self.who, draft)
+            candidate_of(self.engine, self._writer(item), draft)
         except InvalidInput as error:
             return Kept("refused", (f"invalid:{error.field}",))
         with self.engine.db.read(self.who.owner) as connection:
@@ -241,17 +242,45 @@ class _Import:
             return draft
         if _KINDS.get(OutcomeKind(known[1])) != "refused":
             return Kept("known")
-        judged = self._judged(draft)
+        judged = self._judged(item, draft)
         return judged if judged.outcome == "refused" else Kept("refused", ("refused_before",))
 
-    def _judged(self, draft: Draft) -> Kept:
-        match judge(candidate_of(self.engine, self.who, draft)):
+    def _writer(self, item: Statement) -> Principal:
+        """Return the user, or the user in the task that a statement belongs to."""
+        home = replace(self.who.home, task=item.task) if item.task else self.who.home
+        return replace(self.who, home=home)
+
+    def _days_left(self, item: Statement) -> float | None:
+        """Return for how many days a statement is still kept; None if no end is set."""
+        ends = parse_moment("expires", item.expires)
+        return None if ends is None else (ends - self.engine.clock.now_ms()) / DAY_MS
+
+    def _exact(self, item: Statement) -> dict[str, Any]:
+        """Return the fields of a draft that an export names; a category is one of the policy."""
+        fields = {"content": item.content, "at": item.at, **(item.draft or {})}
+        policy = self.engine.policies.for_org(self.who.home.org, self.who.agent)
+        is_known = fields.get("category") in policy.categories
+        return fields if is_known else {**fields, "category": None}
+
+    def _judged(self, item: Statement, draft: Draft) -> Kept:
+        match judge(candidate_of(self.engine, self._writer(item), draft)):
             case Drop(_, reasons):
                 return Kept("refused", reasons)
             case Hold(_, reasons):
                 return Kept("held", reasons)
             case _:
                 return Kept("stored")
+
+
+def _fields(format: str, item: Statement) -> dict[str, Any]:
+    """Return the fields of a draft that follow from a statement of another program."""
+    [message] = read_messages([{"role": "user", "content": item.content, "date": item.at}])
+    return {
+        "content": message.text.strip(),
+        "at": message.at,
+        "source": "user_stated" if item.is_own else "external",
+        "origin": f"{format}:{item.id}" if item.id else format,
+    }
 
 
 def _became(outcome: Outcome) -> Kept:

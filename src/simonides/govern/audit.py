@@ -32,7 +32,7 @@ from simonides.storage.digests import (
     part_of,
     row_digest,
 )
-from simonides.storage.rows import paged
+from simonides.storage.rows import paged, rows_of
 from simonides.storage.transaction import event_of, secret_of
 
 Heads = Mapping[str, Sequence[Any]]
@@ -40,6 +40,13 @@ Heads = Mapping[str, Sequence[Any]]
 
 BATCH = 1_000
 """Rows that a check reads at once."""
+
+COMPARED = 8_192
+"""Rows of a table that are compared with their last events at once. Each time, all events of the
+owner are looked through. Chosen: they take about 4 MiB."""
+
+_ABOVE_ALL = b"\xff" * 17
+"""Comes after every id."""
 
 
 def list_events(
@@ -182,17 +189,15 @@ def check_owner(connection: Connection, owner: str, key: bytes) -> list[str]:
 def _check(connection: Connection, owner: str, key: bytes) -> tuple[int, bytes, list[str]]:
     """Return length and head of an owner's chain, and what does not fit."""
     problems: list[str] = []
-    length, head = 0, EMPTY
-    last: dict[tuple[str, bytes], bytes] = {}
+    length, head, tables = 0, EMPTY, set[str]()
     for *event, digest, code in paged(connection, statements.EVENTS, owner, 0, BATCH):
-        seq, table, subject = event[0], event[4], event[5]
+        seq = event[0]
         if seq != length + 1:
             problems.append(f"event {length + 1} is missing")
         elif code != event_code(key, head, owner, (*event, digest)):
             problems.append(f"event {seq} was changed, or the audit key is another")
         length, head = seq, code
-        if subject:
-            last[table, subject] = digest
+        tables.add(event[4])
     row = connection.one(statements.STATE, {"owner": owner})
     state = None if row is None else OwnerState._make(row)
     if ((state.events, state.head) if state else (0, EMPTY)) != (length, head):
@@ -201,10 +206,8 @@ def _check(connection: Connection, owner: str, key: bytes) -> tuple[int, bytes, 
         problems.append("the owner's row was changed, or the audit key is another")
     if (state.rows if state else EMPTY) != _sum(connection, owner, key):
         problems.append(f"a row of {', '.join(statements.SUMMED)} was changed, added or removed")
-    for table in statements.TABLES:
-        problems += _check_rows(connection, owner, key, table, last)
-    missing = [name for name, digest in last.items() if digest != EMPTY]
-    problems += [f"row {subject.hex()} of {table} is missing" for table, subject in missing]
+    for table in (*statements.TABLES, *sorted(tables - statements.TABLES.keys())):
+        problems += _check_rows(connection, owner, key, table, has_events=table in tables)
     return length, head, problems
 
 
@@ -212,7 +215,7 @@ def _sum(connection: Connection, owner: str, key: bytes) -> bytes:
     """Return the sum of an owner's rows that have no events."""
     total = EMPTY
     for table in statements.SUMMED:
-        for row in connection.rows(statements.every(table), {"owner": owner}):
+        for row in rows_of(connection, table, owner):
             total = added(total, row_digest(key, table, row))
     return total
 
@@ -239,13 +242,44 @@ def _check_roots(engine: Engine) -> Iterator[str]:
 
 
 def _check_rows(
-    connection: Connection, owner: str, key: bytes, table: str, last: dict[tuple[str, bytes], bytes]
+    connection: Connection, owner: str, key: bytes, table: str, *, has_events: bool
 ) -> Iterator[str]:
-    """Yield what does not fit of a table's rows; take those that are there out of ``last``."""
-    position = statements.TABLES[table].index("id")
-    for row in paged(connection, statements.page(table), owner, b"", BATCH, position):
-        expected = last.pop((table, row[position]), EMPTY)
-        if expected == EMPTY:
-            yield f"row {row[position].hex()} of {table} is in no event"
-        elif expected != row_digest(key, table, row):
-            yield f"row {row[position].hex()} of {table} was changed"
+    """Yield what does not fit of a table's rows, some of them at a time."""
+    found = _digests(connection, owner, key, table)
+    low = b""
+    while low != _ABOVE_ALL:
+        rows = dict(islice(found, COMPARED))
+        high = max(rows) if len(rows) == COMPARED else _ABOVE_ALL
+        last = _last_digests(connection, owner, table, low, high) if has_events else {}
+        for id in {**rows, **last}:
+            if id not in last:
+                yield f"row {id.hex()} of {table} is in no event"
+            elif id not in rows:
+                yield f"row {id.hex()} of {table} is missing"
+            elif rows[id] != last[id]:
+                yield f"row {id.hex()} of {table} was changed"
+        low = high
+
+
+def _digests(
+    connection: Connection, owner: str, key: bytes, table: str
+) -> Iterator[tuple[bytes, bytes]]:
+    """Yield id and digest of each row of a table, by id; nothing of a table that is none."""
+    if table in statements.TABLES:
+        position = statements.TABLES[table].index("id")
+        for row in rows_of(connection, table, owner):
+            yield row[position], row_digest(key, table, row)
+
+
+def _last_digests(
+    connection: Connection, owner: str, table: str, low: bytes, high: bytes
+) -> dict[bytes, bytes]:
+    """Return what the last events left of a table's rows that are there, by ids within bounds."""
+    last: dict[bytes, bytes] = {}
+    bounds: dict[str, Any] = {"table": table, "low": low, "high": high}
+    for _, id, digest in paged(connection, statements.DIGESTS, owner, 0, BATCH, **bounds):
+        if digest == EMPTY:
+            last.pop(id, None)
+        else:
+            last[id] = digest
+    return last

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from threading import Lock
@@ -93,11 +93,12 @@ class Database(Protocol):
     def damage(self) -> str:
         """Return the first thing that the database itself finds damaged; empty if there is none."""
 
-    def residue(self, marks: Collection[bytes]) -> int | None:
+    def residue(self, marks: Mapping[int, bytearray]) -> int | None:
         """Return how many of some deleted bytes are still in the files; None if that is not known.
 
         Args:
-            marks: Of at least 16 bytes each.
+            marks: By a length, 16 or another multiple of 8, the bytes of that length, joined. Their
+                order may be changed.
         """
 
     def is_clean_since(self, at: int) -> bool:

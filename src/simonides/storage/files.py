@@ -12,7 +12,7 @@ import errno
 import os
 import re
 import secrets
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from itertools import count
 from pathlib import Path
@@ -262,23 +262,30 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def count_in(raw: apsw.Connection, marks: Collection[bytes]) -> int:
-    """Return how many of some bytes are in a file, whatever its tables say."""
+def count_in(raw: apsw.Connection, marks: Mapping[int, bytearray]) -> int:
+    """Return how many of some bytes are in a file, whatever its tables say.
+
+    Args:
+        raw: A connection of the file.
+        marks: By a length, a multiple of 8, the bytes of that length, joined; they get sorted.
+    """
     import numpy as np  # imported on first use: few commands need it here
 
-    if not marks:
-        return 0
-    by_head: dict[int, list[bytes]] = {}
-    for mark in marks:
-        by_head.setdefault(int.from_bytes(mark[:8], "little"), []).append(mark)
-    heads, found = np.array(sorted(by_head), np.uint64), set[bytes]()
-    for chunk in _chunks(raw):
-        for shift in range(8):
-            words = np.frombuffer(chunk, "<u8", (len(chunk) - shift) // 8, shift)
-            near = np.minimum(heads.searchsorted(words), len(heads) - 1)
-            for place in np.flatnonzero(heads[near] == words).tolist():
-                at = 8 * place + shift
-                found.update(m for m in by_head[int(words[place])] if chunk.startswith(m, at))
+    found = set[bytes]()
+    for length, joined in marks.items():
+        np.frombuffer(joined, f"S{length}").sort()
+        heads = np.frombuffer(joined, ">u8")[:: length // 8].astype(np.uint64)
+        for chunk in _chunks(raw) if joined else ():
+            for shift in range(8):
+                words = np.frombuffer(chunk, ">u8", (len(chunk) - shift) // 8, shift)
+                words = words.astype(np.uint64)
+                near = heads.searchsorted(words)
+                is_near = heads[np.minimum(near, len(heads) - 1)] == words
+                for place in np.flatnonzero(is_near).tolist():
+                    at, first = 8 * place + shift, int(near[place])
+                    last = int(heads.searchsorted(words[place], "right"))
+                    same = (bytes(joined[n * length :][:length]) for n in range(first, last))
+                    found.update(mark for mark in same if chunk.startswith(mark, at))
     return len(found)
 
 

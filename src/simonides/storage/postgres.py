@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -352,7 +352,7 @@ class Postgres:
         """Return nothing: a server has checks of its own."""
         return ""
 
-    def residue(self, marks: Collection[bytes]) -> int | None:
+    def residue(self, marks: Mapping[int, bytearray]) -> int | None:
         """Return None: deleted rows stay in the server's files until a vacuum."""
         del marks
         return None

@@ -17,6 +17,9 @@ from simonides.storage.statements import MEMORY, SHOWN
 MemoryRow = dict[str, Any]
 """The cells of a memory by column."""
 
+PAGE = 500
+"""Rows that are read at once."""
+
 _FIELDS = {name: column.name or name for name, column in FIELDS.items()}
 _JSON = tuple(name for name in FIELDS if value_type(name) in (tuple, Mapping))
 
@@ -103,8 +106,28 @@ def rows_of_ids(
         yield from connection.rows(statement(len(batch)), {**params, **batch})
 
 
+def rows_of(connection: Connection, table: str, owner: str) -> Iterator[Row]:
+    """Yield all rows of an owner in a table, in their `ORDER`; `PAGE` of them are in memory."""
+    columns, sql = statements.COLUMNS[table], statements.page(table)
+    after = dict(statements.ORDER[table])
+    while True:
+        named = {f"after_{name}": value for name, value in after.items()}
+        rows = connection.rows(sql, {"owner": owner, "limit": PAGE, **named})
+        yield from rows
+        if len(rows) < PAGE:
+            return
+        after = {name: rows[-1][columns.index(name)] for name in after}
+        del rows  # else two pages are in memory
+
+
 def paged(
-    connection: Connection, sql: str, owner: str, after: int | bytes, size: int, position: int = 0
+    connection: Connection,
+    sql: str,
+    owner: str,
+    after: int | bytes,
+    size: int,
+    position: int = 0,
+    **params: Any,
 ) -> Iterator[Row]:
     """Yield the rows of an owner that a statement selects page by page.
 
@@ -115,9 +138,10 @@ def paged(
         after: Where the first page begins.
         size: Rows of a page.
         position: Of the column that orders the rows.
+        params: Further parameters of the statement.
     """
     while True:
-        rows = connection.rows(sql, {"owner": owner, "after": after, "limit": size})
+        rows = connection.rows(sql, {"owner": owner, "after": after, "limit": size, **params})
         yield from rows
         if len(rows) < size:
             return

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -499,7 +499,7 @@ class Sqlite:
             found = connection.rows("PRAGMA integrity_check(1)", {})
         return "".join(str(each) for (each,) in found if each != "ok")
 
-    def residue(self, marks: Collection[bytes]) -> int | None:
+    def residue(self, marks: Mapping[int, bytearray]) -> int | None:
         """Return how many of some deleted bytes are in the file; None beside a log."""
         if self._path is None or self._writer is None:
             return 0

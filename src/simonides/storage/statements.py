@@ -6,7 +6,7 @@ All statements name their owner by equality, except those in `ACROSS_OWNERS`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib import resources
 
@@ -67,6 +67,24 @@ COLUMNS = {
     "owners": ("owner", "epoch", "clock", "events", "head", "salt", "rows_", "code"),
 }  # fmt: skip
 """Columns of every table whose rows belong to an owner."""
+
+_BY_ID: Mapping[str, str | bytes | int] = {"id": b""}
+ORDER: Mapping[str, Mapping[str, str | bytes | int]] = {
+    **dict.fromkeys(TABLES, _BY_ID),
+    "sessions": _BY_ID,
+    "derived": {"parent_owner": "", "parent": b"", "child": b""},
+    "endings": {"older": b"", "newer": b"", "start": -1},
+    "echoes": {"session": "", "fingerprint": b""},
+    "receipts": _BY_ID,
+    "idempotency": {"key": ""},
+    "tokens": {"memory": b""},
+    "events": {"seq": -1},
+    "reads": {"memory": b"", "day": -1},
+    "counters": {"day": -1, "name": ""},
+    "due": {"job": ""},
+    "owners": {"epoch": -1},
+}
+"""Columns that tell an owner's rows of a table apart, each with a value before all others."""
 
 OWNED = tuple(COLUMNS)
 """Tables whose rows belong to an owner; its own row is the last."""
@@ -161,10 +179,12 @@ def row(table: str) -> str:
 
 @lru_cache
 def page(table: str) -> str:
-    """Return the statement for all columns of rows by id, after an id."""
+    """Return the statement for all columns of rows in their `ORDER`, after a row."""
+    names = ORDER[table]
+    after = ", ".join(f":after_{name}" for name in names)
     return (
-        f"SELECT {', '.join(TABLES[table])} FROM {table} "
-        "WHERE owner = :owner AND id > :after ORDER BY id LIMIT :limit"
+        f"SELECT {', '.join(COLUMNS[table])} FROM {table} WHERE owner = :owner "
+        f"AND ({', '.join(names)}) > ({after}) ORDER BY {', '.join(names)} LIMIT :limit"
     )
 
 
@@ -184,13 +204,6 @@ def delete_all(table: str) -> str:
 def of_user(table: str) -> str:
     """Return the statement for the ids of records of a user's code."""
     return f"SELECT id FROM {table} WHERE owner = :owner AND user_code = :code"
-
-
-@lru_cache
-def every(table: str) -> str:
-    """Return the statement for all rows of an owner, by their first columns."""
-    order = "1, 2, 3" if len(COLUMNS[table]) > 2 else "1"
-    return f"SELECT {', '.join(COLUMNS[table])} FROM {table} WHERE owner = :owner ORDER BY {order}"
 
 
 @lru_cache
@@ -291,6 +304,10 @@ APPEND = f"INSERT INTO events (owner, {_EVENT}) VALUES (:owner, :{', :'.join(EVE
 _EVENTS = f"SELECT {_EVENT} FROM events WHERE owner = :owner"
 EVENTS = f"{_EVENTS} AND seq > :after ORDER BY seq LIMIT :limit"
 EVENTS_BACKWARDS = f"{_EVENTS} AND seq < :after ORDER BY seq DESC LIMIT :limit"
+
+# What events left of the rows of a table, within bounds of their ids.
+DIGESTS = """SELECT seq, subject, digest FROM events WHERE owner = :owner AND seq > :after
+AND subject_table = :table AND subject > :low AND subject <= :high ORDER BY seq LIMIT :limit"""
 
 RECENT_EVENTS = _SQL["RECENT_EVENTS"]
 

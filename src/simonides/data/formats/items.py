@@ -57,6 +57,9 @@ class Statement(NamedTuple):
         tags: Free words.
         is_own: Whether these are the user's own words; else a model or a stranger wrote them.
         users: Names of the users that it belongs to; empty if the export does not say.
+        draft: Further fields of its `Draft`; the text then stays exactly as it is.
+        expires: Until when it is kept, in ISO 8601.
+        task: Name of the task that it belongs to.
     """
 
     content: str
@@ -67,6 +70,9 @@ class Statement(NamedTuple):
     tags: tuple[str, ...] = ()
     is_own: bool = False
     users: tuple[str, ...] = ()
+    draft: Fields | None = None
+    expires: Any = None
+    task: str | None = None
 
 
 class Left(NamedTuple):

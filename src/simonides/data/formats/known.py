@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from simonides.core.errors import InvalidInput, shown
 from simonides.core.validation import nearest
-from simonides.data.formats import agents, chats, memories
+from simonides.data.formats import agents, chats, markdown, memories
 from simonides.data.formats.files import files_of
 from simonides.data.formats.items import TEXTS, Entry, Fields, Item, Left
 
@@ -51,6 +51,7 @@ FORMATS = {
     "langgraph": Format(_has("namespace", "key", "value"), memories.langgraph),
     "zep": Format(_has("fact", "uuid"), memories.zep),
     "mem0": Format(_has("memory", "id"), memories.mem0),
+    "markdown": Format(markdown.is_memory, markdown.memory),
     "basic-memory": Format(_has("markdown"), memories.basic_memory),
     "plain": Format(lambda value: bool({"messages", *TEXTS} & set(value)), memories.plain),
 }
