@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import psycopg
 import pytest
@@ -15,7 +16,7 @@ from simonides import Draft, Settings
 from simonides.api import admin as api_admin
 from simonides.cli import main
 from simonides.storage import postgres_backup
-from simonides.storage.postgres import init
+from simonides.storage.postgres import init, without_password
 
 ROLE, APP = "dump_role", "app_role"
 NUMBERS = itertools.count(1)
@@ -35,7 +36,7 @@ def killed_at(module, name):
     setattr(module, name, step)
 
 settings = simonides.Settings(owner_url=owner_url)
-for place in ((steps, "_create"), (steps, "_fill"), (admin, "note_restored"), (steps, "_let_go")):
+for place in ((steps, "_fill"), (admin, "note_restored"), (steps, "_let_go")):
     if not (child := os.fork()):
         killed_at(*place)
         simonides.restore(backup, url, settings=settings)
@@ -190,12 +191,12 @@ def test_a_program_that_comes_meanwhile_writes_nothing_that_is_lost(place, monke
 
     def come(*args):
         real(*args)
+        monkeypatch.setattr(postgres_backup, "LEAVING_S", 0.5)
         other = place(busy_timeout_s=0.2)
         with pytest.raises(simonides.StoreUnavailable):
             other.memory(user="ana").remember("The office has a garden")
 
     monkeypatch.setattr(api_admin, "note_restored", come)
-    monkeypatch.setattr(postgres_backup, "LEAVING_S", 0.5)
     with pytest.raises(simonides.StoreUnavailable, match="others have it open"):
         place.restore(backup)
     assert place.databases() == [place.name]
@@ -204,21 +205,46 @@ def test_a_program_that_comes_meanwhile_writes_nothing_that_is_lost(place, monke
     assert len(other.list()) == 3
 
 
+def test_writers_are_kept_out_until_the_old_database_is_locked(place, monkeypatch):
+    backup, real, asked = place.backup(), postgres_backup._let_go, Event()
+    locked = "SELECT mode FROM pg_locks WHERE classid = 'pg_database'::regclass AND granted"
+    modes = []
+
+    class Late(ThreadPoolExecutor):
+        """Renames only after somebody has looked for its lock."""
+
+        def submit(self, call, *args):
+            return super().submit(lambda: asked.wait(60) and call(*args))
+
+    def let_go(keeper, chief, renaming):
+        ask, close = keeper.execute, keeper.close
+
+        def look(*args):
+            found = ask(*args)
+            asked.set()
+            return found
+
+        def leave():
+            modes.extend(ask(locked).fetchall())
+            asked.set()
+            close()
+
+        keeper.execute, keeper.close = look, leave
+        real(keeper, chief, renaming)
+        keeper.execute, keeper.close = ask, close
+
+    monkeypatch.setattr(postgres_backup, "ThreadPoolExecutor", Late)
+    monkeypatch.setattr(postgres_backup, "_let_go", let_go)
+    place.restore(backup)
+    assert ("AccessExclusiveLock",) in modes
+
+
 def test_nobody_enters_while_the_names_change(place, monkeypatch):
     backup, real = place.backup(), postgres_backup._let_go
     waiting = "SELECT FROM pg_locks WHERE classid = 'pg_database'::regclass AND NOT granted"
-    locked = f"({waiting.replace('NOT ', '')} AND mode = 'AccessExclusiveLock')"
 
     def let_go(keeper, chief, renaming):
-        close = keeper.close
-
-        def close_when_locked():
-            assert keeper.execute(locked).fetchall()
-            close()
-
-        keeper.close = close_when_locked
         real(keeper, chief, renaming)
-        keeper.close = close
         renaming.result()
         entered.append(thread.submit(psycopg.connect, place.url))
         while not chief.execute(waiting).fetchall():
@@ -260,7 +286,7 @@ def test_a_kill_leaves_the_old_store_or_the_restored_one(place):
         store.memory(user="ana").remember("The office has a garden")
     call = [sys.executable, "-c", KILLED, place.url, place.owner_url, str(backup)]
     ended = subprocess.run(call, capture_output=True, text=True, timeout=120, check=False)
-    steps = ["_create", "_fill", "note_restored", "_let_go"]
+    steps = ["_fill", "note_restored", "_let_go"]
     assert ended.stdout.splitlines() == [f"{step} 9" for step in steps], ended.stderr
     with place() as store:
         assert len(texts(store)) == 3
@@ -306,6 +332,20 @@ def test_programs_and_roles_that_do_not_fit_are_named(place, tmp_path, monkeypat
     ):
         settings = Settings(owner_url=owner_url)
         refused(simonides.open(place.url, settings=settings, embedder="none"), problem)
+
+
+def test_a_password_is_in_no_argument_and_in_no_error(tmp_path):
+    program = tmp_path / "program"
+    program.write_text('#!/bin/sh\necho "${#PGPASSWORD} $*" >&2\nexit 1\n')
+    program.chmod(0o755)
+    url = "postgresql://owner:opensesame@db.example.com/memories"
+    said = postgres_backup._run(str(program), url, "--format=custom")
+    assert said.startswith("10 --no-password --dbname=")
+    assert "opensesame" not in said
+    for address in (url, "postgresql://db.example.com/memories?user=owner&password=opensesame"):
+        assert "opensesame" not in without_password(postgres_backup._at(address, "other"))
+        assert "opensesame" not in without_password(address)
+        assert "opensesame" not in repr(Settings(owner_url=address))
 
 
 def test_the_worker_makes_dumps_and_the_doctor_reads_them(place, tmp_path):

@@ -62,6 +62,9 @@ _IN_FRONT = "user", "password", "dbname"
 _OTHERS = """SELECT count(*) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND usesysid IS NOT NULL"""
 
+_END_OWN = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = %s AND usename = current_user"""
+
 _FOREIGN = """SELECT n.nspname || '.' || c.relname FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname NOT IN (%s, %s, 'information_schema') AND n.nspname NOT LIKE 'pg\\_%%'
@@ -376,8 +379,8 @@ def _drop_unfinished(chief: Session, name: str) -> None:
     """Drop what a restore that failed or was killed has left."""
     described = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s"
     if chief.execute(described, (name,)).fetchall() == [(UNFINISHED,)]:
-        # A pg_restore that outlived its program may still write there.
-        chief.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+        chief.execute(_END_OWN, (name,))  # a pg_restore may outlive the program that ran it
+        chief.execute(sql.SQL("DROP DATABASE {}").format(sql.Identifier(name)))
 
 
 def _fill(program: str, url: str, role: str, backup: Path) -> None:
