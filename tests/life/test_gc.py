@@ -148,6 +148,19 @@ def test_a_clock_that_is_wrong_twice_collects_nothing(store, ana, clock):
     assert ana.audit.list(type="collected") == []
 
 
+def test_a_conversation_that_ends_by_a_wrong_clock_is_no_sign_of_life(store, ana, clock):
+    ana.session("monday").add("The train leaves at nine")
+    for code in ("blue", "green"):
+        ana.remember(f"The guest code is {code}", key=code, ttl_days=100)
+        now = clock.now
+        clock.advance(days=400)
+        store.flush()  # the conversation ends, which leaves no event
+        ana.maintenance.gc()
+        clock.set(now)
+    assert texts(ana) >= {"The guest code is blue", "The guest code is green"}
+    assert ana.audit.list(type="collected") == []
+
+
 def test_a_job_of_the_worker_lets_nobody_trust_a_clock_far_ahead(store, ana, clock):
     ana.session("monday").add("I like my desk by the window")
     ana.remember(Draft("The server is in Oslo", source="tool_verified", category="entity_fact"))

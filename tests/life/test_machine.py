@@ -236,7 +236,9 @@ class Life(RuleBasedStateMachine):
         lost = before.keys() - self.known.keys()
         assert least <= lost <= most, (least, lost, most)
         self.gone |= {root: before[root].id for root in lost}
-        self.forgotten |= {before[root].content for root in lost}
+        for root in lost:  # with what its older versions said
+            text = before[root].content
+            self.forgotten |= {text, text.replace(" indeed", "")}
         self.disturb()
 
     # -- what is read and decided ------------------------------------------------------------------

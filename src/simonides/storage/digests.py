@@ -72,7 +72,7 @@ class OwnerState(NamedTuple):
 
     Attributes:
         epoch: Raised when rows were deleted.
-        clock: Time of its last commit.
+        clock: Time of its last event.
         events: Length of its chain.
         head: Code of the last event.
         salt: Enters the digests of what was forgotten.

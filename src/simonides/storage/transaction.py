@@ -119,7 +119,7 @@ class Transaction:
     """A change of one owner. Stage with its methods, then `flush`.
 
     Attributes:
-        now: Time of the change in milliseconds; never before the owner's last change.
+        now: Time of the change in milliseconds; never before the owner's last event.
         inserted: Rows that this change inserts, by id.
         ended: Ids of memories that went out of force or were deleted, for the index.
         revision: Length of the chain when the change began.
@@ -370,8 +370,10 @@ class Transaction:
             self.connection.run_many(statements.KEEP_TOKENS, tokens)
         if self.events:
             self.connection.run_many(statements.APPEND, self.events)
+        # Rows without an event, such as those of a conversation that ends late, are no sign of life.
+        clock = self.now if self.events else self._state.clock
         then = self._state._replace(
-            epoch=self.epoch, clock=self.now, events=self.length, head=self._head
+            epoch=self.epoch, clock=clock, events=self.length, head=self._head
         )
         end(self._parts, self.connection, self._key, self.owner, self._state, then)
         # The first change of an owner, whatever it is; documents neither age nor are compared.
