@@ -1,8 +1,7 @@
 """SQLite: one file, one writer at a time, readers beside it; with a key the file is encrypted.
 
-Writers of one process write in order of arrival, and those of different owners that wait share
-a commit: each runs in a savepoint of one transaction, and the last in line commits for all. Writers
-of several processes wait for a lock beside the file, because SQLite's own wait starves some.
+Writers of one process take turns. Those of different owners share a commit: each but the first has
+a savepoint, the last one commits. Processes wait for a lock file, as SQLite's wait starves some.
 """
 
 from __future__ import annotations
@@ -307,9 +306,11 @@ class Sqlite:
         try:
             self._wait(self._line, waiter)
             group = self._join(waiter, writer)
-            writer.run("SAVEPOINT one", {})
+            if group.members:  # the first is undone as a whole; a savepoint keeps pages in memory
+                writer.run("SAVEPOINT one", {})
             yield writer
-            writer.run("RELEASE one", {})
+            if group.members:
+                writer.run("RELEASE one", {})
             group.members.append(waiter)
             group.active = None
         finally:
@@ -397,7 +398,8 @@ class Sqlite:
             return
         try:
             if writer.raw.in_transaction:
-                writer.raw.execute("ROLLBACK TO one; RELEASE one")
+                one = "ROLLBACK TO one; RELEASE one"
+                writer.raw.execute(one if group.members else "ROLLBACK; BEGIN IMMEDIATE")
             else:  # a full disk rolls back by itself
                 problem = "no space is left; the shared transaction was rolled back"
                 group.error = errors.StoreFull(self.location, problem)
