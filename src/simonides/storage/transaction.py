@@ -370,7 +370,7 @@ class Transaction:
             self.connection.run_many(statements.KEEP_TOKENS, tokens)
         if self.events:
             self.connection.run_many(statements.APPEND, self.events)
-        # Rows without an event, such as those of a conversation that ends late, are no sign of life.
+        # Rows without an event, as of a conversation that ends late, are no sign of life.
         clock = self.now if self.events else self._state.clock
         then = self._state._replace(
             epoch=self.epoch, clock=clock, events=self.length, head=self._head
