@@ -266,7 +266,7 @@ def restore(
 @by_hand("", "import")
 def import_file(
     context: typer.Context,
-    file: Annotated[Path, Argument(help="A file, a ZIP or a folder that a program exported.")],
+    file: Annotated[str, Argument(help="A file, a ZIP or a folder that a program exported.")],
     format: Annotated[str | None, Option(help="Its format, if it is not recognised.")] = None,
     of: Annotated[str | None, Option(help="The user's name in it, if another.")] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Only say what would be done.")] = False,
@@ -289,7 +289,7 @@ def import_file(
 @by_hand("", "inspect")
 def inspect_file(
     context: typer.Context,
-    file: Annotated[Path, Argument(help="A file, a ZIP or a folder that a program exported.")],
+    file: Annotated[str, Argument(help="A file, a ZIP or a folder that a program exported.")],
     format: Annotated[str | None, Option(help="Its format, if it is not recognised.")] = None,
     html: Annotated[Path | None, Option(metavar="PAGE", help="Write a page of charts.")] = None,
 ) -> object:

@@ -78,7 +78,7 @@ def init(url: str, role: str, *, distributed: Distributed | None = None) -> None
     Raises:
         StoreError: If the database cannot be prepared.
     """
-    location = _without_password(url)
+    location = without_password(url)
     with _translated(location), psycopg.connect(url) as connection:
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('simonides'))")
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
@@ -175,7 +175,7 @@ def vacuum(url: str, now: int) -> list[str]:
     Raises:
         StoreError: If the database cannot be reached, or the role may not.
     """
-    location = _without_password(url)
+    location = without_password(url)
     with _translated(location), psycopg.connect(url, autocommit=True) as connection:
         named = "SELECT tablename FROM pg_tables WHERE schemaname = %s ORDER BY tablename"
         tables = [name for (name,) in connection.execute(named, (SCHEMA,)).fetchall()]
@@ -188,6 +188,18 @@ def vacuum(url: str, now: int) -> list[str]:
             (str(now),),
         )
     return tables
+
+
+@contextmanager
+def read_only(url: str) -> Iterator[psycopg.Connection[Any]]:
+    """Open one transaction on any database that can change nothing.
+
+    Raises:
+        StoreError: If the database cannot be reached or read.
+    """
+    with _translated(without_password(url)), psycopg.connect(url, connect_timeout=30) as raw:
+        raw.read_only = True
+        yield raw
 
 
 @lru_cache
@@ -230,7 +242,7 @@ class Postgres:
             StoreError: If the server is not reachable, or the schema is missing or newer.
             ConfigurationError: If the role owns the tables or bypasses row-level security.
         """
-        self.location = _without_password(url)
+        self.location = without_password(url)
         self._url, self._wait_s, self._connections = url, wait_s, connections
         self._pid = os.getpid()
         self._pool = self._open_pool()
@@ -387,7 +399,7 @@ def _translated(location: str) -> Iterator[None]:
 
 
 def _error(location: str, error: Exception) -> errors.StoreError:
-    said = _without_password(str(error)).strip().splitlines()[:1] or [type(error).__name__]
+    said = without_password(str(error)).strip().splitlines()[:1] or [type(error).__name__]
     match error:
         case psycopg.errors.DiskFull() | psycopg.errors.OutOfMemory():
             return errors.StoreFull(location, "the server has no space left")
@@ -397,5 +409,6 @@ def _error(location: str, error: Exception) -> errors.StoreError:
             return errors.StoreError(location, said[0])
 
 
-def _without_password(url: str) -> str:
+def without_password(url: str) -> str:
+    """Return an address, or an error about it, without the password."""
     return re.sub(r"(?<=://)([^:/@]*):[^@]*@", r"\1@", url)
