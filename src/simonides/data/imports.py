@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 
 from simonides.capture.messages import Message, read_messages
@@ -87,18 +89,10 @@ def import_from(
 
 
 def _batches(items: Iterable[tuple[str, Item]]) -> Iterator[tuple[str, list[Item]]]:
-    """Yield items that follow each other and go into one transaction."""
-    batch: list[Item] = []
-    last: tuple[str, type] | None = None
-    for format, item in items:
-        kind = (format, type(item))
-        if batch and (kind != last or len(batch) == SLICE):
-            yield (last or kind)[0], batch
-            batch = []
-        last = kind
-        batch.append(item)
-    if last is not None:
-        yield last[0], batch
+    """Yield items of one format that follow each other, as many as are kept at once."""
+    for format, group in groupby(items, key=itemgetter(0)):
+        while batch := [item for _, item in islice(group, SLICE)]:
+            yield format, batch
 
 
 @dataclass

@@ -129,7 +129,8 @@ def _unwrapped(value: Any, place: str, name: str) -> Entries:
     inner = [(key, each) for key, each in lists.items() if isinstance(each, list)]
     for key, values in inner:
         for number, each in enumerate(values, 1):
-            yield from _unwrapped(each, f"{place}, {key} {number}", name)
+            which = key if len(inner) > 1 else "item"
+            yield from _unwrapped(each, f"{place}, {which} {number}", name)
     if isinstance(value, dict) and not inner:
         yield Entry(value, place, name)
     elif not inner:
