@@ -41,7 +41,7 @@ def make(path: Path, turns: int) -> None:
         for first in range(0, turns, 100):
             who = in_session(home, f"talk {first // 100}")
             said = [Message("user", sentence(rng), id=str(n)) for n in range(first, first + 100)]
-            keep_turns(store._engine, who, said)
+            keep_turns(store._engine, {who: said})
 
 
 def peak_mib() -> float:

@@ -252,7 +252,7 @@ def test_memory_does_not_grow_with_the_rows(tmp_path):
                 Message("user", f"{first + n} " + "ha" * 2_000, id=str(first + n))
                 for n in range(500)
             ]
-            keep_turns(store._engine, talk, said)
+            keep_turns(store._engine, {talk: said})
         ana, moved = store.memory(user="ana").data, other.memory(user="ana")
         steps = {
             "export": lambda: ana.export(tmp_path / "out"),

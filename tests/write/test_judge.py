@@ -165,9 +165,9 @@ def test_a_detector_sees_each_text_once(monkeypatch):
     seen = []
 
     def noting(name, find):
-        def noted(text):
+        def noted(text, **options):
             seen.append((name, text))
-            return find(text)
+            return find(text, **options)
 
         monkeypatch.setattr(judging, name, noted)
 

@@ -137,7 +137,8 @@ class AsyncData:
         What was imported before is not stored again, so an interrupted import is run again.
 
         Args:
-            path: A file, a ZIP or a folder of this machine.
+            path: A file, a ZIP or a folder of this machine; or the address of a LangGraph store
+                in PostgreSQL.
             format: Name of its format, for example ``chatgpt``; None recognises it.
             of: Name of the user in the export, if it is another one there.
             dry_run: Only say what would be done; repeats within the export count as stored.
@@ -147,7 +148,7 @@ class AsyncData:
             InvalidInput: If the path cannot be read, or the format is not known.
             ConfigurationError: If the store is on a server: it cannot read files of this machine.
             QuotaExceeded: If an organisation writes too much; what came before is stored.
-            StoreError: If the store could not; what came before is stored.
+            StoreError: If the store, or that of LangGraph, could not; what came before is stored.
         """
         return await self._threads.write(
             self._blocking.import_from,
@@ -164,7 +165,8 @@ class AsyncData:
         """Say what an export holds; nothing is stored.
 
         Args:
-            path: A file, a ZIP or a folder of this machine.
+            path: A file, a ZIP or a folder of this machine; or the address of a LangGraph store
+                in PostgreSQL.
             format: Name of its format, for example ``chatgpt``; None recognises it.
             html: A file to write a page of charts to; it loads nothing from elsewhere.
 

@@ -86,7 +86,8 @@ class Data(Bound):
         What was imported before is not stored again, so an interrupted import is run again.
 
         Args:
-            path: A file, a ZIP or a folder of this machine.
+            path: A file, a ZIP or a folder of this machine; or the address of a LangGraph store
+                in PostgreSQL.
             format: Name of its format, for example ``chatgpt``; None recognises it.
             of: Name of the user in the export, if it is another one there.
             dry_run: Only say what would be done; repeats within the export count as stored.
@@ -96,7 +97,7 @@ class Data(Bound):
             InvalidInput: If the path cannot be read, or the format is not known.
             ConfigurationError: If the store is on a server: it cannot read files of this machine.
             QuotaExceeded: If an organisation writes too much; what came before is stored.
-            StoreError: If the store could not; what came before is stored.
+            StoreError: If the store, or that of LangGraph, could not; what came before is stored.
         """
         engine_of(self._link)
         return self._call(
@@ -109,7 +110,8 @@ class Data(Bound):
         """Say what an export holds; nothing is stored.
 
         Args:
-            path: A file, a ZIP or a folder of this machine.
+            path: A file, a ZIP or a folder of this machine; or the address of a LangGraph store
+                in PostgreSQL.
             format: Name of its format, for example ``chatgpt``; None recognises it.
             html: A file to write a page of charts to; it loads nothing from elsewhere.
 

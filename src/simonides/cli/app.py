@@ -266,7 +266,9 @@ def restore(
 @by_hand("", "import")
 def import_file(
     context: typer.Context,
-    file: Annotated[Path, Argument(help="A file, a ZIP or a folder that a program exported.")],
+    file: Annotated[
+        str, Argument(help="An export: a file, a ZIP, a folder; an address of PostgreSQL.")
+    ],
     format: Annotated[str | None, Option(help="Its format, if it is not recognised.")] = None,
     of: Annotated[str | None, Option(help="The user's name in it, if another.")] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Only say what would be done.")] = False,
@@ -280,7 +282,9 @@ def import_file(
 @by_hand("", "inspect")
 def inspect_file(
     context: typer.Context,
-    file: Annotated[Path, Argument(help="A file, a ZIP or a folder that a program exported.")],
+    file: Annotated[
+        str, Argument(help="An export: a file, a ZIP, a folder; an address of PostgreSQL.")
+    ],
     format: Annotated[str | None, Option(help="Its format, if it is not recognised.")] = None,
     html: Annotated[Path | None, Option(metavar="PAGE", help="Write a page of charts.")] = None,
 ) -> object:

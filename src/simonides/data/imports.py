@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,8 @@ def import_from(
     Args:
         engine: The store.
         who: The user.
-        path: A file, a ZIP or a folder of this machine.
+        path: A file, a ZIP or a folder of this machine; or the address of a LangGraph store in
+            PostgreSQL.
         format: Name of its format; None recognises it.
         of: Name of the user in the export, if it is another one there.
         dry_run: Only say what would be done; repeats within the export count as stored.
@@ -72,10 +74,10 @@ def import_from(
     Raises:
         InvalidInput: If the path cannot be read, or the format is not known.
         QuotaExceeded: If an organisation writes too much; what came before is stored.
-        StoreError: If the store could not; what came before is stored.
+        StoreError: If the store, or that of LangGraph, could not; what came before is stored.
     """
     run = _Import(engine, who, of, dry_run=dry_run)
-    for name, batch in _batches(read_export(Path(path), format)):
+    for name, batch in _batches(read_export(path, format)):
         run.formats[name] = None
         run.keep(name, batch)
         if progress is not None:
@@ -88,23 +90,15 @@ def import_from(
 
 
 def _batches(items: Iterable[tuple[str, Item]]) -> Iterator[tuple[str, list[Item]]]:
-    """Yield items that follow each other and go into one transaction."""
-    batch: list[Item] = []
-    last: tuple[str, type, str] | None = None
-    for format, item in items:
-        kind = (format, type(item), item.conversation if isinstance(item, Turn) else "")
-        if batch and (kind != last or len(batch) == SLICE):
-            yield (last or kind)[0], batch
-            batch = []
-        last = kind
-        batch.append(item)
-    if last is not None:
-        yield last[0], batch
+    """Yield items of one format that follow each other, as many as are kept at once."""
+    for format, group in groupby(items, key=itemgetter(0)):
+        while batch := [item for _, item in islice(group, SLICE)]:
+            yield format, batch
 
 
 @dataclass
 class _Import:
-    """An import as it goes on: what it has counted, and the conversation that it is in."""
+    """An import as it goes on: what it has counted, and what it knows of the conversations."""
 
     engine: Engine
     who: Principal
@@ -115,10 +109,9 @@ class _Import:
     problems: list[tuple[str, str]] = field(default_factory=list)
     formats: dict[str, None] = field(default_factory=dict)
     sessions: dict[Principal, None] = field(default_factory=dict)
-    session: Principal | None = None
-    known: set[str] = field(default_factory=set)
-    unnamed: Counter[str] = field(default_factory=Counter)
-    said: datetime | None = None
+    known: set[tuple[str, str]] | None = None
+    unnamed: Counter[tuple[str, str]] = field(default_factory=Counter)
+    said: dict[str, datetime | None] = field(default_factory=dict)
 
     def keep(self, format: str, batch: Sequence[Item]) -> None:
         """Store a batch, and count what became of each item."""
@@ -151,45 +144,58 @@ class _Import:
         if is_problem and len(self.problems) < MOST_PROBLEMS:
             self.problems.append((item.place, ", ".join(kept.reasons)))
 
-    def _turns(self, format: str, turns: Sequence[Turn]) -> Iterator[tuple[Turn, Kept]]:
-        session = _session(self.who, f"{format}:{turns[0].conversation}")
-        if session != self.session:
-            self.session, self.known = session, known_messages(self.engine, session)
-            self.sessions[session] = None
-            self.unnamed.clear()
-            self.said = None
-        became: dict[int, list[Kept]] = {n: [] for n in range(len(turns))}
-        fresh: list[tuple[int, Message]] = []
-        for number, turn in enumerate(turns):
-            try:
-                messages = read_messages([self._message(turn)])
-            except InvalidInput as error:
-                became[number].append(Kept("unreadable", (error.field,)))
-                continue
-            for message in messages:
-                # A message without a time was said after the one before it.
-                self.said = message.at or self.said
-                message = message._replace(at=self.said)
-                if message.role == "tool":
-                    became[number].append(Kept("left", ("tool",)))
-                elif message.id in self.known:
-                    became[number].append(Kept("known"))
-                else:
-                    fresh.append((number, message))
-                    self.known.add(message.id or "")
-        new = [message for _, message in fresh]
-        kept = keep_turns(self.engine, session, new, dry_run=self.dry_run) if new else []
-        for (number, _), each in zip(fresh, kept, strict=True):
-            became[number].append(each)
-        for number, turn in enumerate(turns):
-            yield turn, min(became[number], key=lambda each: _BEST.index(each.outcome))
+    def _is_users(self, names: Sequence[str]) -> bool:
+        return (self.of or self.who.home.user) in names
 
-    def _message(self, turn: Turn) -> dict[str, object]:
+    def _turns(self, format: str, turns: Sequence[Turn]) -> Iterator[tuple[Turn, Kept]]:
+        became: list[list[Kept]] = [[] for _ in turns]
+        fresh: dict[Principal, list[tuple[int, Message]]] = {}
+        for number, turn in enumerate(turns):
+            if turn.users and not self._is_users(turn.users):
+                became[number].append(Kept("left", ("other_user",)))
+                continue
+            session = _session(self.who, f"{format}:{turn.conversation}")
+            self.sessions[session] = None
+            for message in self._messages(session.conversation, turn):
+                if isinstance(message, Kept):
+                    became[number].append(message)
+                else:
+                    fresh.setdefault(session, []).append((number, message))
+        new = {who: [message for _, message in pairs] for who, pairs in fresh.items()}
+        kept = keep_turns(self.engine, new, dry_run=self.dry_run)
+        numbers = (number for pairs in fresh.values() for number, _ in pairs)
+        for number, each in zip(numbers, kept, strict=True):
+            became[number].append(each)
+        for turn, parts in zip(turns, became, strict=True):
+            yield turn, min(parts, key=lambda part: _BEST.index(part.outcome))
+
+    def _messages(self, conversation: str, turn: Turn) -> Iterator[Message | Kept]:
+        """Yield the new messages of a turn, and what became of the others."""
+        if self.known is None:
+            self.known = known_messages(self.engine, self.who)
+        try:
+            messages = read_messages([self._message(conversation, turn)])
+        except InvalidInput as error:
+            yield Kept("unreadable", (error.field,))
+            return
+        for message in messages:
+            # A message without a time was said after the one before it.
+            said = self.said[conversation] = message.at or self.said.get(conversation)
+            named = (conversation, message.id or "")
+            if message.role == "tool":
+                yield Kept("left", ("tool",))
+            elif named in self.known:
+                yield Kept("known")
+            else:
+                self.known.add(named)
+                yield message._replace(at=said)
+
+    def _message(self, conversation: str, turn: Turn) -> dict[str, object]:
         id = turn.id
         if id is None or len(id) > 128:
             id = _digest(turn.role, turn.at, turn.content, turn.id)
-            self.unnamed[id] += 1  # the same may be said twice
-            id = f"{id}-{self.unnamed[id]}"
+            self.unnamed[conversation, id] += 1  # the same may be said twice
+            id = f"{id}-{self.unnamed[conversation, id]}"
         named = {"role": turn.role, "content": turn.content, "id": id, "name": turn.name}
         return {**named, "created_at": turn.at}
 
@@ -219,13 +225,13 @@ class _Import:
         """Return the draft of a statement, or what became of one that is not to be written."""
         if not item.content.strip() or TITLE in item.content:
             return Kept("left", ("echo" if item.content.strip() else "empty",))
-        if item.users and not {self.of or self.who.home.user} & set(item.users):
+        if item.users and not self._is_users(item.users):
             return Kept("left", ("other_user",))
         marks = (item.content, str(item.at), item.key, item.tags, item.is_own)
-        more = () if item.draft is None else (repr((item.draft, item.expires, item.task)),)
+        more = () if item.draft is None else (repr((item.draft, item.until, item.task)),)
         key = f"{format}:{_digest(item.id, *marks, *more)}"
         try:
-            days = self._days_left(item)
+            days = self._days_until(item.until)
             if days is not None and days <= 0:
                 return Kept("left", ("ended",))
             fields = _fields(format, item) if item.draft is None else self._exact(item)
@@ -250,10 +256,10 @@ class _Import:
         home = replace(self.who.home, task=item.task) if item.task else self.who.home
         return replace(self.who, home=home)
 
-    def _days_left(self, item: Statement) -> float | None:
-        """Return for how many days a statement is still kept; None if no end is set."""
-        ends = parse_moment("expires", item.expires)
-        return None if ends is None else (ends - self.engine.clock.now_ms()) / DAY_MS
+    def _days_until(self, moment: object) -> float | None:
+        """Return how many days are left until a moment; None if there is none."""
+        until = parse_moment("until", moment)
+        return None if until is None else (until - self.engine.clock.now_ms()) / DAY_MS
 
     def _exact(self, item: Statement) -> dict[str, Any]:
         """Return the fields of a draft that an export names; a category is one of the policy."""

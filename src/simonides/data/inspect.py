@@ -15,6 +15,7 @@ from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.policy import folded
 from simonides.core.scope import Principal
+from simonides.data.formats.files import name_of
 from simonides.data.formats.items import Item, Left, Statement, Turn
 from simonides.data.formats.known import read_export
 from simonides.data.page import page_of
@@ -53,7 +54,7 @@ def inspect(
     Args:
         engine: The store; only its clock is used.
         who: The caller.
-        path: A file, a ZIP or a folder of this machine.
+        path: A file, a ZIP or a folder of this machine; or the address of a LangGraph store.
         format: Name of its format; None recognises it.
         html: A file to write a page of charts to; it loads nothing from elsewhere.
 
@@ -62,13 +63,13 @@ def inspect(
             written.
     """
     look = _Look(local_time(engine.clock, engine.clock.now_ms()))
-    for name, item in read_export(Path(path), format):
+    for name, item in read_export(path, format):
         look.formats[name] = None
         look.at(item)
     found = look.inspection()
     if html is not None:
         try:
-            Path(html).write_text(page_of(found, Path(path).name), "utf-8")
+            Path(html).write_text(page_of(found, name_of(path)), "utf-8")
         except OSError as error:
             raise InvalidInput("html", f"cannot be written: {error.strerror}") from error
     return found

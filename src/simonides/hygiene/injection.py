@@ -43,8 +43,12 @@ _MIXED = r"[A-Za-z][\x{370}-\x{52f}]+[A-Za-z]"
 _BASE64 = r"[A-Za-z0-9+/_-]{24,}={0,2}"
 
 
-def find_injection(text: str) -> str | None:
+def find_injection(text: str, *, classifies: bool = True) -> str | None:
     """Return why a text looks like a command to a model, or None; in time linear in the text.
+
+    Args:
+        text: The text.
+        classifies: Whether the classifier reads its sentences, too, which takes most of the time.
 
     Returns:
         ``hidden_characters`` (invisible ones inside words, tags, overrides of the direction,
@@ -58,7 +62,7 @@ def find_injection(text: str) -> str | None:
     matched = [number for view in views for number in patterns.in_text(view)]
     if matched:
         return reasons[min(matched)]
-    return INSTRUCTION if any(map(_is_instruction, views)) else None
+    return INSTRUCTION if classifies and any(map(_is_instruction, views)) else None
 
 
 def _has_hidden(text: str) -> bool:

@@ -6,7 +6,7 @@ outside is not stored: the end of a conversation would remove it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from simonides.capture.messages import Message
@@ -35,7 +35,7 @@ from simonides.storage.transaction import Transaction
 from simonides.write.candidate import candidate_of
 from simonides.write.endings import note_endings
 from simonides.write.judge import Commit, Drop, Hold, Judgement, judge
-from simonides.write.owner_write import owner_write
+from simonides.write.owner_write import OwnerWrite, owner_write
 from simonides.write.remember import decided_alone, embedded, take
 
 LEARN = "learn"
@@ -61,47 +61,69 @@ class Kept(NamedTuple):
     reasons: tuple[str, ...] = ()
 
 
-def known_messages(engine: Engine, who: Principal) -> set[str]:
-    """Return the ids of the messages of a conversation that are stored."""
+def known_messages(engine: Engine, who: Principal) -> set[tuple[str, str]]:
+    """Return the conversation and the id of every message of a user that is stored."""
+    named = turns_named(who)
+    params = {name: named[name] for name in ("owner", "task", "purpose")}
     with engine.db.read(who.owner) as connection:
-        return {row[0] for row in connection.rows(statements.MESSAGE_IDS, turns_named(who))}
+        rows = connection.rows(statements.MESSAGE_IDS, params)
+    return {(session, id) for session, id in rows}
 
 
 def keep_turns(
-    engine: Engine, who: Principal, messages: Sequence[Message], *, dry_run: bool = False
+    engine: Engine, said: Mapping[Principal, Sequence[Message]], *, dry_run: bool = False
 ) -> list[Kept]:
-    """Store new messages of a conversation as turns, screened but unread, in one transaction.
+    """Store new messages as turns, screened but unread, in one transaction.
 
     Args:
         engine: The store.
-        who: The user; its session is the conversation.
-        messages: Each with an id.
+        said: The messages by conversation, each with an id. A conversation is the session of a
+            principal; all are of one user.
         dry_run: Only say what would be done.
+
+    Returns:
+        What became of each message, in their order.
 
     Raises:
         QuotaExceeded: If an organisation writes too much; nothing was stored.
         StoreError: If the store could not; nothing was stored.
     """
-    judged = [list(_judged(engine, who, message)) for message in messages]
-    every = [turn for turns in judged for turn in turns]
+    judged = {
+        who: [(message, list(_judged(engine, who, message))) for message in messages]
+        for who, messages in said.items()
+    }
+    every = [turn for pairs in judged.values() for _, turns in pairs for turn in turns]
     if dry_run or not every:
-        return [_kept(*each) for each in zip(messages, map(_foreseen, judged), strict=True)]
+        each = (pair for pairs in judged.values() for pair in pairs)
+        return [_kept(message, _foreseen(turns)) for message, turns in each]
     take(engine, every)
-    with owner_write(engine, who.owner, who.name) as write:
-        tx = write.tx
-        tx.is_bulk = tx.compares_later = True
-        position = first = next_position(tx, who)
-        kept: list[Kept] = []
-        for message, turns in zip(messages, judged, strict=True):
-            outcomes = []
-            for turn in turns:
-                at = placed(turn, position=position)
-                outcomes.append(decided_alone(write, at, lifts=False))
-                position += outcomes[-1].record is not None
-            kept.append(_kept(message, outcomes))
-        if position > first:
-            _note_part(engine, tx, who, first, position - first, messages)
+    kept: list[Kept] = []
+    first = next(iter(judged))
+    with owner_write(engine, first.owner, first.name) as write:
+        write.tx.is_bulk = write.tx.compares_later = True
+        for who, pairs in judged.items():
+            kept += _placed(engine, write, who, pairs)
     return kept
+
+
+def _placed(
+    engine: Engine,
+    write: OwnerWrite,
+    who: Principal,
+    judged: Sequence[tuple[Message, Sequence[Judgement]]],
+) -> Iterator[Kept]:
+    """Store the turns of one conversation, after those that it has."""
+    position = first = next_position(write.tx, who)
+    for message, turns in judged:
+        outcomes = []
+        for turn in turns:
+            at = placed(turn, position=position)
+            outcomes.append(decided_alone(write, at, lifts=False))
+            position += outcomes[-1].record is not None
+        yield _kept(message, outcomes)
+    if position > first:
+        messages = [message for message, _ in judged]
+        _note_part(engine, write.tx, who, first, position - first, messages)
 
 
 def read_soon(engine: Engine, who: Principal) -> None:

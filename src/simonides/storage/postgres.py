@@ -190,6 +190,18 @@ def vacuum(url: str, now: int) -> list[str]:
     return tables
 
 
+@contextmanager
+def read_only(url: str) -> Iterator[psycopg.Connection[Any]]:
+    """Open one transaction on any database that can change nothing.
+
+    Raises:
+        StoreError: If the database cannot be reached or read.
+    """
+    with translated(without_password(url)), psycopg.connect(url, connect_timeout=30) as raw:
+        raw.read_only = True
+        yield raw
+
+
 @lru_cache
 def _translation(statement: str) -> str:
     """Return a statement with psycopg's placeholders."""

@@ -52,8 +52,8 @@ ORDER BY position DESC LIMIT :limit
 
 -- name: MESSAGE_IDS
 -- Of every version: a message that was edited or cut is known, too.
-SELECT DISTINCT message_id FROM memories
-WHERE owner = :owner AND session = :session AND message_id IS NOT NULL
+SELECT DISTINCT session, message_id FROM memories
+WHERE owner = :owner AND session IS NOT NULL AND message_id IS NOT NULL
   AND COALESCE(task, '') = :task AND COALESCE(purpose, '') = :purpose
 
 -- name: KNOWN

@@ -226,11 +226,14 @@ def _command(candidate: Candidate, texts: _Texts) -> str | None:
         return None
     content = (candidate.content,) if texts.has_content else ()
     text = "\n".join((*content, *texts.statements))
-    injection = find_injection(text) if text else None
+    # A turn is a record of what was said; many harmless answers of a model resemble instructions.
+    is_turn = candidate.is_turn
+    injection = find_injection(text, classifies=not is_turn) if text else None
+    if is_turn:
+        return None if injection == INSTRUCTION else injection
     if injection is None and candidate.label.trust is Trust.EXTERNAL and gives_order(text):
         injection = INSTRUCTION
-    # A turn is a record of what was said; many harmless answers of a model resemble instructions.
-    return None if injection == INSTRUCTION and candidate.is_turn else injection
+    return injection
 
 
 def _refusal(candidate: Candidate) -> str | None:

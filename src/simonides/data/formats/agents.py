@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from simonides.data.formats.items import Entry, Item, Left, Statement, Turn, dicts, said_of, time_of
@@ -76,10 +76,15 @@ def letta(entry: Entry, _: dict[str, str]) -> Iterator[Item]:
 
 def _of_letta(message: Mapping[str, Any], name: str, place: str) -> Item:
     role, content = str(message.get("role")), message.get("content") or message.get("text") or ""
-    if role in ("tool", "system"):
-        return Left("tool" if role == "tool" else "harness", place)
+    calls = list(dicts(message.get("tool_calls")))
+    if role not in ("user", "assistant"):
+        return Left("harness" if role in ("system", "summary") else "tool", place)
     if not isinstance(content, str):
         content = "\n".join(str(part.get("text") or "") for part in dicts(content))
+    if calls:  # the text beside a call is a thought
+        content = _sent(calls)
+        if not content:
+            return Left("tool", place)
     if role == "user" and content.startswith("{"):  # Letta packs what a user says into JSON
         try:
             packed = json.loads(content)
@@ -90,3 +95,9 @@ def _of_letta(message: Mapping[str, Any], name: str, place: str) -> Item:
         content = str(packed.get("message") or "")
     id = str(message["id"]) if message.get("id") else None
     return Turn(role, content, name, place, id, said_of(message))
+
+
+def _sent(calls: Sequence[Mapping[str, Any]]) -> str:
+    """Return what an agent of Letta says to the user by calls of its tool for it."""
+    said = (call["function"] for call in calls if call["function"]["name"] == "send_message")
+    return "\n".join(str(json.loads(each["arguments"])["message"]) for each in said)

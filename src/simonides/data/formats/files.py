@@ -1,4 +1,4 @@
-"""Reads the values of an export as a stream: JSON, JSON lines, CSV, Markdown, alone or in a ZIP.
+"""Reads the values of an export as a stream: JSON, JSON lines, CSV, Markdown, a database.
 
 A large file is never in memory as a whole, if it is an array or has a value on each line.
 """
@@ -9,12 +9,13 @@ import csv
 import io
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
 from simonides.core.errors import InvalidInput, shown
 from simonides.data.formats.items import Entry, Left
+from simonides.storage.foreign import is_sqlite, items_in_file, items_in_postgres
 
 CHUNK_CHARS = 1 << 16
 
@@ -25,18 +26,41 @@ bounds memory, also for a ZIP that grows without end."""
 SUFFIXES = (".json", ".jsonl", ".csv", ".md", ".af")
 """Files of a folder or a ZIP that are read; others, such as pictures, are no memories."""
 
-_WRAPPERS = ("results", "memories", "items", "edges", "facts", "conversations", "chats")
+_ADDRESSES = ("postgresql://", "postgres://")
+
+_WRAPPERS = (
+    "results", "memories", "items", "edges", "facts", "conversations", "chats", "episodes",
+    "nodes", "entities", "relations",
+)  # fmt: skip
+_WHOLE = frozenset(("content", "text", "mapping", "fact"))
+"""What has one of these is a value, whatever lists it has."""
+
 _DECODER = json.JSONDecoder()
 
 Entries = Iterator[Entry | Left]
 
 
-def files_of(path: Path) -> Iterator[tuple[str, Entries]]:
+def is_address(path: str | Path) -> bool:
+    """Whether an export is in PostgreSQL."""
+    return isinstance(path, str) and path.startswith(_ADDRESSES)
+
+
+def name_of(path: str | Path) -> str:
+    """Return the name of an export, without the address and the password of a database."""
+    return "PostgreSQL" if is_address(path) else Path(path).name
+
+
+def files_of(path: str | Path) -> Iterator[tuple[str, Entries]]:
     """Yield the files of an export by name, each with its values.
 
     Raises:
-        InvalidInput: If there is no such file, or it cannot be read.
+        InvalidInput: If there is no such file or table, or it cannot be read.
+        StoreError: If a database on a server cannot be read.
     """
+    if is_address(path):
+        yield name_of(path), _items(items_in_postgres(str(path)), name_of(path))
+        return
+    path = Path(path)
     try:
         if path.is_dir():
             names = sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES)
@@ -46,6 +70,8 @@ def files_of(path: Path) -> Iterator[tuple[str, Entries]]:
         elif zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
                 yield from _zipped(archive)
+        elif is_sqlite(path):
+            yield path.name, _items(items_in_file(path), path.name)
         else:
             with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
                 yield path.name, _entries(stream, path.name)
@@ -62,6 +88,18 @@ def _zipped(archive: zipfile.ZipFile) -> Iterator[tuple[str, Entries]]:
         with archive.open(name) as raw:
             stream = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="")
             yield name, _entries(stream, Path(name).name)
+
+
+def _items(rows: Iterator[Mapping[str, Any]], name: str) -> Entries:
+    """Yield the items of a LangGraph store as `InMemoryStore` and its exports have them."""
+    for number, row in enumerate(rows, 1):
+        place, value = f"row {number}", row["value"]
+        try:
+            value = json.loads(value) if isinstance(value, str | bytes) else value
+        except (ValueError, RecursionError):
+            yield Left("unreadable", place)
+            continue
+        yield Entry({**row, "namespace": row["prefix"], "value": value}, place, name)
 
 
 def _entries(stream: TextIO, name: str) -> Entries:
@@ -86,14 +124,16 @@ def _entries(stream: TextIO, name: str) -> Entries:
 
 
 def _unwrapped(value: Any, place: str, name: str) -> Entries:
-    lists = [value[key] for key in _WRAPPERS if key in value] if isinstance(value, dict) else []
-    inner = next((each for each in lists if isinstance(each, list)), None)
-    if inner is not None and not {"content", "text", "mapping"} & set(value):
-        for number, each in enumerate(inner, 1):
-            yield from _unwrapped(each, f"{place}, item {number}", name)
-    elif isinstance(value, dict):
+    is_wrapper = isinstance(value, dict) and not _WHOLE & set(value)
+    lists = {key: value[key] for key in _WRAPPERS if key in value} if is_wrapper else {}
+    inner = [(key, each) for key, each in lists.items() if isinstance(each, list)]
+    for key, values in inner:
+        for number, each in enumerate(values, 1):
+            which = key if len(inner) > 1 else "item"
+            yield from _unwrapped(each, f"{place}, {which} {number}", name)
+    if isinstance(value, dict) and not inner:
         yield Entry(value, place, name)
-    else:
+    elif not inner:
         yield Left("unreadable", place)
 
 

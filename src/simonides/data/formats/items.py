@@ -34,6 +34,7 @@ class Turn(NamedTuple):
         id: Its id in the export; without one its content names it.
         at: When it was said: ISO 8601, or seconds or milliseconds since 1970.
         name: The speaker, if the export names one.
+        users: Names of the users whose conversation it is; empty if the export does not say.
     """
 
     role: str
@@ -43,6 +44,7 @@ class Turn(NamedTuple):
     id: str | None = None
     at: Any = None
     name: str | None = None
+    users: tuple[str, ...] = ()
 
 
 class Statement(NamedTuple):
@@ -58,8 +60,8 @@ class Statement(NamedTuple):
         is_own: Whether these are the user's own words; else a model or a stranger wrote them.
         users: Names of the users that it belongs to; empty if the export does not say.
         draft: Further fields of its `Draft`; the text then stays exactly as it is.
-        expires: Until when it is kept, in ISO 8601.
         task: Name of the task that it belongs to.
+        until: When its memory lets it expire, as in `Turn`; None if it does not.
     """
 
     content: str
@@ -71,8 +73,8 @@ class Statement(NamedTuple):
     is_own: bool = False
     users: tuple[str, ...] = ()
     draft: Fields | None = None
-    expires: Any = None
     task: str | None = None
+    until: Any = None
 
 
 class Left(NamedTuple):

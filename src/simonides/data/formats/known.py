@@ -10,7 +10,7 @@ from typing import NamedTuple
 from simonides.core.errors import InvalidInput, shown
 from simonides.core.validation import nearest
 from simonides.data.formats import agents, chats, markdown, memories
-from simonides.data.formats.files import files_of
+from simonides.data.formats.files import files_of, name_of
 from simonides.data.formats.items import TEXTS, Entry, Fields, Item, Left
 
 LOOKED_AT = 50
@@ -46,10 +46,17 @@ FORMATS = {
         lambda value: {"agents", "blocks"} <= set(value) or "core_memory" in value, agents.letta
     ),
     "mcp-memory": Format(
-        lambda value: value.get("type") in ("entity", "relation"), memories.mcp_memory
+        lambda value: (
+            value.get("type") in ("entity", "relation")
+            or bool({"entityType", "relationType"} & set(value))
+        ),
+        memories.mcp_memory,
     ),
     "langgraph": Format(_has("namespace", "key", "value"), memories.langgraph),
-    "zep": Format(_has("fact", "uuid"), memories.zep),
+    "zep": Format(
+        lambda value: "uuid" in value and bool({"fact", "group_id", "role_type"} & set(value)),
+        memories.zep,
+    ),
     "mem0": Format(_has("memory", "id"), memories.mem0),
     "markdown": Format(markdown.is_memory, markdown.memory),
     "basic-memory": Format(_has("markdown"), memories.basic_memory),
@@ -58,15 +65,16 @@ FORMATS = {
 """Each format by its name; of those that fit the first one is taken."""
 
 
-def read_export(path: Path, format: str | None = None) -> Iterator[tuple[str, Item]]:
+def read_export(path: str | Path, format: str | None = None) -> Iterator[tuple[str, Item]]:
     """Yield what an export holds, in its order, each with the name of its format.
 
     Args:
-        path: A file, a ZIP or a folder.
+        path: A file, a ZIP or a folder; or the address of a LangGraph store in PostgreSQL.
         format: A key of `FORMATS`; None recognises it by the content.
 
     Raises:
         InvalidInput: If the path cannot be read, or the format is not known.
+        StoreError: If a database on a server cannot be read.
     """
     if format is not None and format not in FORMATS:
         hint = nearest(format, FORMATS)
@@ -80,7 +88,7 @@ def read_export(path: Path, format: str | None = None) -> Iterator[tuple[str, It
             is_empty = False
             yield from ((name, item) for item in _items(name, entry, seen))
     if is_empty:
-        raise InvalidInput("path", f"{shown(path.name)} holds nothing that can be imported")
+        raise InvalidInput("path", f"{shown(name_of(path))} holds nothing that can be imported")
 
 
 def _items(name: str, entry: Entry | Left, seen: dict[str, str]) -> Iterator[Item]:

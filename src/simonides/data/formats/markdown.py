@@ -116,7 +116,7 @@ def _statement(about: Fields, file: str) -> Statement:
         tags_of(about.get("tags")),
         is_own=source == Source.USER_STATED,
         draft={**draft, "source": source},
-        expires=_plain(about.get("expires")),
+        until=_plain(about.get("expires")),
         task=about.get("task"),
     )
 
