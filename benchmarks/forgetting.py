@@ -1,0 +1,96 @@
+"""What is left of something after the user has asked to forget it: in turns, notes, summaries.
+
+    python -m benchmarks.forgetting FILE [--all]
+
+Each story of the file has talks, notes of an agent, a request, and expressions that must match
+nothing, or something, that is stored afterwards. A question that the request leaves is
+answered with yes. --all prints what went wrong in each story.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+import simonides
+from simonides import Draft
+from simonides.testing import ManualClock
+
+
+def told(store: simonides.Store, name: str, story: dict[str, Any]) -> simonides.Memory:
+    """Tell a story up to its request."""
+    memory = store.memory(user=name, agent="helper")
+    for number, talk in enumerate(story["talks"]):
+        session = memory.session(f"talk {number}")
+        for line in talk:
+            [(role, text)] = line.items()
+            session.add({"role": role, "content": text})
+        session.end()
+    for note in story.get("agent_notes") or []:
+        memory.remember(Draft(note, source="agent_inferred"))
+    return memory
+
+
+def stored(memory: simonides.Memory) -> list[str]:
+    """Return all texts that are stored."""
+    records = memory.list(limit=1000)
+    versions = [each for record in records for each in memory.history(record)]
+    texts = [text for each in versions for text in (each.content, each.quote, each.key) if text]
+    sessions = [str(each) for each in memory.sessions()]
+    return texts + sessions + [str(each) for each in memory.pending.list()]
+
+
+def judged(memory: simonides.Memory, story: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the expressions that matched before and not as they should after the request."""
+    before = stored(memory)
+    last = memory.session("later")
+    last.add({"role": "user", "content": story["forget"]})
+    asked = [each for each in memory.pending.list() if each.kind == "privacy"]
+    for each in asked:
+        memory.pending.approve(each.id)
+    after = stored(memory)
+
+    def matches(pattern: str, texts: list[str]) -> bool:
+        return any(re.search(pattern, text, re.IGNORECASE | re.DOTALL) for text in texts)
+
+    stays = [p for p in story["stay"] if matches(p, before)]
+    gone = [p for p in story["gone"] if matches(p, before)]
+    return {
+        "asked": [str(each) for each in asked],
+        "gone": gone,
+        "stays": stays,
+        "left": [p for p in gone if matches(p, after)],
+        "lost": [p for p in stays if not matches(p, after)],
+        "texts": [text for text in after if any(matches(p, [text]) for p in gone)],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--all", action="store_true")
+    given = parser.parse_args()
+    counts = Counter[str]()
+    with simonides.open(":memory:", clock=ManualClock()) as store:
+        for number, story in enumerate(yaml.safe_load(given.file.read_text("utf-8"))):
+            found = judged(told(store, f"user{number}", story), story)
+            counts["stories"] += 1
+            counts["nothing left"] += not found["left"]
+            counts["nothing lost"] += not found["lost"]
+            counts["asked"] += bool(found["asked"])
+            for name in ("gone", "left", "stays", "lost"):
+                counts[name] += len(found[name])
+            if given.all and (found["left"] or found["lost"]):
+                print(f"{story['name']}: {story['forget']}")
+                print("   asked" if found["asked"] else "", "left", found["left"])
+                print("    lost", found["lost"], *found["texts"], sep="\n      ")
+    print(dict(counts))
+
+
+if __name__ == "__main__":
+    main()
