@@ -51,8 +51,8 @@ def judged(memory: simonides.Memory, story: dict[str, Any]) -> dict[str, list[st
     last = memory.session("later")
     last.add({"role": "user", "content": story["forget"]})
     asked = [each for each in memory.pending.list() if each.kind == "privacy"]
-    for each in asked:
-        memory.pending.approve(each.id)
+    if asked:
+        last.add({"role": "user", "content": "Yes."})
     after = stored(memory)
 
     def matches(pattern: str, texts: list[str]) -> bool:
