@@ -181,3 +181,128 @@ def test_forgetting_in_words_takes_what_an_agent_reworded(ana):
     assert not [text for text in left if "locker" in text and "4471" in text]
     assert any("My bike is red." in text for text in left)
     assert "The meeting room has code 4471" in left
+
+
+def said(memory):
+    return " ".join(record.content for record in memory.list())
+
+
+def talked(memory, *lines):
+    """Add messages of the user and an assistant by turns; return the conversation."""
+    talk = memory.session("monday")
+    roles = ["user", "assistant"] * len(lines)
+    talk.add([{"role": role, "content": text} for role, text in zip(roles, lines, strict=False)])
+    return talk
+
+
+def test_words_of_the_forgotten_alone_show_what_was_derived(ana):
+    talk = talked(
+        ana,
+        "My bike is red. I started to take lithium in May.",
+        "A red bike is easy to see. On lithium it helps to drink a lot.",
+        "What should I pack for the ride?",
+        "A pump for the bike, and your lithium.",
+    )
+    ana.remember(Draft("Takes lithium at night", source="agent_inferred"))
+    talk.add("Forget that I started to take lithium.")
+    assert "lithium" not in said(ana)
+    assert "My bike is red." in said(ana)
+    assert "A red bike is easy to see." in said(ana)
+    assert "A pump for the bike" in said(ana)
+
+
+def test_what_is_said_elsewhere_is_no_sign_of_the_forgotten(ana):
+    talk = talked(
+        ana,
+        "My dog Pluto bit the postman. Pluto gets his shots on Friday.",
+        "Keep Pluto behind a gate.",
+    )
+    talk.add("Forget that Pluto bit the postman.")
+    assert "postman" not in said(ana)
+    assert "Pluto gets his shots on Friday." in said(ana)
+    assert "Keep Pluto behind a gate." in said(ana)
+
+
+def test_a_confirmed_note_is_no_agents_word_alone(ana):
+    talk = talked(ana, "I started to take lithium in May.", "Good to know.")
+    note = ana.remember(Draft("The lithium is in the fridge", source="agent_inferred"))
+    ana.confirm(note.record)
+    talk.add("Forget that I started to take lithium.")
+    assert "The lithium is in the fridge" in said(ana)
+
+
+def test_an_answer_goes_but_for_other_subjects(ana):
+    ana.session("sunday").add("My tomatoes need water.")
+    talk = talked(ana, "I am pregnant.", "How wonderful! The tomatoes can wait.")
+    talk.add("Forget that I am pregnant.")
+    assert "wonderful" not in said(ana)
+    assert "The tomatoes can wait." in said(ana)
+
+
+def test_what_a_request_says_beside_its_subject_stays(ana):
+    talk = talked(
+        ana,
+        "I have an interview on Thursday at Brightwell, they make lenses.",
+        "Brightwell is big. Shall we practise for the interview on Thursday?",
+    )
+    talk.add("Forget that it's Brightwell, the interview can stay.")
+    assert "Brightwell" not in said(ana)
+    assert "Shall we practise for the interview on Thursday?" in said(ana)
+
+
+def test_a_summary_loses_what_its_turns_lost(ana):
+    talk = talked(
+        ana,
+        "I will paint the hallway green next week. I started to take lithium in May this year.",
+        "Take a matt finish for the walls and eggshell for the skirting of the hallway.",
+        "My sister Nora comes to visit us on 14 June, and she stays for ten days.",
+        "Then the hallway should be dry by 10 June, so begin with the ceiling.",
+    )
+    talk.end()
+    [summary] = [each for each in ana.list() if each.category == "session_summary"]
+    assert "lithium" in summary.content
+    ana.session("later").add("Forget that I started to take lithium.")
+    [summary] = [each for each in ana.list() if each.category == "session_summary"]
+    assert "lithium" not in said(ana)
+    assert "paint the hallway green" in summary.content
+
+
+def test_what_was_derived_comes_back_with_the_rest(ana):
+    talk = talked(ana, "I started to take lithium in May.", "On lithium it helps to drink a lot.")
+    before = said(ana)
+    report = talk.add("Forget that I started to take lithium.")
+    assert "lithium" not in said(ana)
+    ana.undo(report)
+    assert sorted(before) == sorted(said(ana))
+
+
+def test_what_was_derived_is_not_learned_again_from_an_agent(ana):
+    talked(ana, "I started to take lithium in May.", "Good to know.")
+    ana.remember(Draft("Takes lithium at night", source="agent_inferred"))
+    ana.privacy.forget("that I started to take lithium")
+    assert ana.remember(Draft("Takes lithium at night", source="agent_inferred")).record is None
+
+
+def test_private_notes_of_another_agent_stay(store):
+    mine = store.memory(user="ana", agent="helper")
+    other = store.memory(user="ana", agent="nurse")
+    talked(mine, "I started to take lithium in May.", "Good to know.")
+    mine.remember(Draft("Takes lithium at night", source="agent_inferred"))
+    other.remember(Draft("Lithium is due at ten", source="agent_inferred", audience=["nurse"]))
+    mine.privacy.forget("that I started to take lithium")
+    assert "lithium" not in said(mine)
+    assert "Lithium is due at ten" in said(other)
+
+
+def test_the_users_own_words_are_asked_about(ana):
+    talk = talked(
+        ana,
+        "We are two months late with the mortgage.",
+        "Being behind on the mortgage can be fixed.",
+    )
+    report = talk.add("Forget what I told you about being behind on the mortgage.")
+    [asked] = report.lines[0].asked
+    assert "two months late with the mortgage" in asked.answer
+    assert not asked.done
+    ana.pending.approve(ana.pending.list()[0].id)
+    assert "mortgage" not in said(ana)

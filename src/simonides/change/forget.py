@@ -274,7 +274,7 @@ def _said_again(engine: Engine, owner: str, root: bytes) -> list[Redaction]:
     texts = [(row, text) for row in said for text in (row["content"], row["quote"]) if text]
     rows, says = saying_again(engine, owner, texts)
     return [
-        redacted(engine, row, says)
+        redacted(engine, row, tuple(filter(says, clauses_of(row["content"]))))
         for row in rows
         if row["root"] != root and row["position"] is not None
     ]
@@ -307,13 +307,12 @@ def saying_again(
     return [row for row in rows if any(map(says, clauses_of(row["content"])))], says
 
 
-def redacted(engine: Engine, row: MemoryRow, covers: Callable[[str], bool]) -> Redaction:
-    """Return what is left of a turn without the clauses that are to go; without any, nothing."""
+def redacted(engine: Engine, row: MemoryRow, gone: tuple[str, ...]) -> Redaction:
+    """Return what is left of a text without some clauses or parts of them; without any, nothing."""
     content = row["content"]
-    # Where no clause is to go, what is to go is spread over them.
-    gone = tuple(filter(covers, clauses_of(content))) or (content,)
-    for clause in gone:
-        content = content.replace(clause, GAP, 1)
+    gone = gone or (content,)  # where no clause is to go, what is to go is spread over them
+    for part in gone:
+        content = content.replace(part, GAP, 1)
     vector: Vector = None
     if engine.embedder is not None and row["vector"] is not None:
         [vector] = embed(engine.embedder, [content])
@@ -332,11 +331,12 @@ def redact(write: OwnerWrite, redaction: Redaction) -> bool:
         learned = _all_versions(tx, child)
         if any((each["quote"] or each["content"]) in redaction.gone for each in learned):
             forget_rows(tx, learned)
-    analysis = analysed(redaction.content, speaker=row["speaker"], names=(), is_turn=True)
+    is_turn = row["position"] is not None
+    analysis = analysed(redaction.content, speaker=row["speaker"], names=(), is_turn=is_turn)
     cells = {
         "content": redaction.content, "hash": content_hash(redaction.content),
         "terms": " ".join(analysis.terms), "marks": analysis.marks,
-        **vector_cells(redaction.vector),
+        "fingerprint": analysis.fingerprint, **vector_cells(redaction.vector),
     }  # fmt: skip
     for clause in redaction.gone:
         bury(tx, [{**row, "content": clause, "key": None}])

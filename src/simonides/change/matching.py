@@ -20,7 +20,7 @@ from simonides.capture.moods import Subject, sense_of
 from simonides.capture.wordings import class_at, class_in, class_of, plain, shape
 from simonides.core.clock import local_time
 from simonides.core.engine import Engine
-from simonides.core.record import GAP, TURN, Audience
+from simonides.core.record import GAP, SUMMARY, TURN, Audience, Trust
 from simonides.core.scope import Principal
 from simonides.models.embedder import EmbedderFailed, embed_question
 from simonides.recall.index import Floats, OwnerIndex
@@ -48,6 +48,9 @@ MOST_NEAR = 3
 
 LEAST_STEM = 4
 """Letters with which two words of one kind begin: "weigh", "weight". Chosen."""
+
+IN_CLAUSES = (TURN, SUMMARY)
+"""Categories of texts that say several things; of these only clauses are meant."""
 
 _OF_OTHERS = re.compile(r"(?:\w's|\b(?:his|her|their|your))\s+(\w+)", re.IGNORECASE)
 _THAT = re.compile(r"(?:that|dass|que|qu'|che|dat|что)\s*", re.IGNORECASE)
@@ -103,6 +106,10 @@ def named(engine: Engine, who: Principal, words: str) -> Named:
     if exact:
         ids = {memory.row["id"] for memory in exact}
         others = [each for each in _inflected(engine, who, topic) if each.row["id"] not in ids]
+        if not any(map(_is_own, exact)):  # an agent's words for it: the user's may lack one
+            known = ids | {each.row["id"] for each in others}
+            likely, _ = _likely(engine, who, topic)
+            others += [each for each in likely if _is_own(each) and each.row["id"] not in known]
         return Named(topic, exact, others, len(others))
     first, comma, _ = words.partition(",")
     if comma and (part := named(engine, who, first)).exact:
@@ -202,7 +209,7 @@ def _fitting(topic: Topic) -> Callable[[str], bool]:
 
 
 def _found(row: MemoryRow, topic: Topic, fits: Callable[[str], bool]) -> Found | None:
-    if row["category"] != TURN:
+    if row["category"] not in IN_CLAUSES:
         text = row["quote"] or row["content"]
         covers = topic.covers(row["terms"].split())
         return Found(row) if fits(text) or (covers and not topic.covers(analyse(text))) else None
@@ -234,6 +241,8 @@ def _likely(engine: Engine, who: Principal, topic: Topic) -> tuple[list[Found], 
         hits = part.partly(wide.groups) | part.covered(topic)
         if vector is not None:
             cosines = np.where(part.column("live"), part.dots(vector), 0)
+            own = np.where(part.column("fades"), 0, cosines)  # what agents made of it goes with it
+            cosines = own if own.max(initial=0) >= LEAST_COSINE else cosines
             for row in np.argsort(-cosines)[:MOST_NEAR].tolist():
                 if cosines[row] >= LEAST_COSINE:
                     hits[row], near[part.ids[row]] = True, float(cosines[row])
@@ -247,6 +256,8 @@ def _likely(engine: Engine, who: Principal, topic: Topic) -> tuple[list[Found], 
     if any(names & set(row["terms"].split()) for _, _, row in ranked):
         ranked = [each for each in ranked if names & set(each[2]["terms"].split())]
     meant = [each for each in ranked if each[0] >= LEAST_SHARE or each[1]]
+    own = [each for each in meant if each[2]["trust"] != Trust.AGENT]
+    meant = own or meant
     meant.sort(key=lambda each: each[:2], reverse=True)
     meant = meant[:MOST_LIKELY]
     sure = sum(share >= LEAST_SHARE for share, _, _ in meant)
@@ -255,10 +266,15 @@ def _likely(engine: Engine, who: Principal, topic: Topic) -> tuple[list[Found], 
 
 def _part(row: MemoryRow, topic: Topic) -> Found:
     """Return the clauses of a turn that hold most of a topic, or all of it."""
-    if row["category"] != TURN:
+    if row["category"] not in IN_CLAUSES:
         return Found(row)
     shares = [(topic.share(analyse(clause)), clause) for clause in clauses_of(row["content"])]
-    return Found(row, tuple(clause for share, clause in shares if share >= LEAST_SHARE))
+    least = min(LEAST_SHARE, max((share for share, _ in shares), default=0)) or 1
+    return Found(row, tuple(clause for share, clause in shares if share >= least))
+
+
+def _is_own(memory: Found) -> bool:
+    return bool(memory.row["trust"] != Trust.AGENT)
 
 
 def _alike(group: frozenset[str], part: OwnerIndex) -> frozenset[str]:

@@ -17,13 +17,13 @@ from simonides.capture.dangers import DANGER
 from simonides.capture.slots import slots_of
 from simonides.capture.wordings import class_in, plain
 from simonides.change import undo
+from simonides.change.derived import said_again
 from simonides.change.forget import (
     Redaction,
     forget_copies,
     forget_rows,
     redact,
     redacted,
-    saying_again,
 )
 from simonides.change.matching import (
     Found,
@@ -37,7 +37,7 @@ from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
 from simonides.core.outcome import EventType
-from simonides.core.record import Audience, Trust, id_text
+from simonides.core.record import Audience, id_text
 from simonides.core.results import Refusal
 from simonides.core.scope import Principal
 from simonides.core.validation import MAX_REASON_CHARS, text
@@ -188,7 +188,7 @@ class Gone(NamedTuple):
 def forget_topic(engine: Engine, who: Principal, about: str) -> int:
     """Forget for good what a topic names of the user's memories; return how many that changed."""
     hits = named(engine, who, text("about", about))
-    gone = _forget(engine, who, hits.exact, hits.topic)
+    gone = _forget(engine, who, hits.exact, hits.topic, about=about)
     if gone.undo is not None:
         undo.finish(engine, who.owner, id_bytes(gone.undo))
     return gone.number
@@ -202,7 +202,7 @@ def forget_named(engine: Engine, who: Principal, about: str) -> tuple[Named, lis
         exact; and what has gone.
     """
     hits = meant(engine, who, about)
-    gone = _forget(engine, who, hits.exact, hits.topic)
+    gone = _forget(engine, who, hits.exact, hits.topic, about=about)
     if hits.likely:
         ask_back(engine, who, about, hits)
     return hits, named(engine, who, about).exact if hits.exact else [], gone
@@ -239,35 +239,24 @@ def sounds_meant(engine: Engine, who: Principal, texts: Sequence[str]) -> bool:
 
 
 def _forget(
-    engine: Engine, who: Principal, memories: Sequence[Found], topic: Topic | None = None
+    engine: Engine,
+    who: Principal,
+    memories: Sequence[Found],
+    topic: Topic | None = None,
+    *,
+    about: str = "",
 ) -> Gone:
-    """Forget memories and clauses, and what waits of a topic."""
-    redactions = [redacted(engine, row, said.__contains__) for row, said in memories if said]
-    roots = [row["root"] for row, said in memories if not said]
-    if memories:
-        made, cut = _reworded(engine, who, memories)
-        roots, redactions = roots + made, redactions + cut
+    """Forget memories and clauses, what agents made of them, and what waits of a topic."""
+    words = topic or topic_of(about)
+    again = said_again(engine, who, memories, words, about) if memories else []
+    roots = [row["root"] for row, said in (*memories, *again) if not said]
+    parts: dict[bytes, tuple[MemoryRow, dict[str, None]]] = {}
+    for row, said in (*memories, *again):
+        if said:  # clauses of one turn may be named, and others of it said again
+            parts.setdefault(row["id"], (row, {}))[1].update(dict.fromkeys(said))
+    redactions = [redacted(engine, row, tuple(said)) for row, said in parts.values()]
     says = None if topic is None else lambda text: topic.covers(analyse(text))
     return _forgotten(engine, who, roots, redactions, says)
-
-
-def _reworded(
-    engine: Engine, who: Principal, memories: Sequence[Found]
-) -> tuple[list[bytes], list[Redaction]]:
-    """Return what agents have made of memories in other words: facts, and what is left of turns."""
-    told = [(row, text) for row, said in memories for text in (said or (row["content"],))]
-    rows, says = saying_again(engine, who.owner, told)
-    known = {row["root"] for row, _ in memories}
-    found = [
-        row
-        for row in rows
-        if row["root"] not in known
-        and row["trust"] == Trust.AGENT
-        and row["purpose"] in (None, who.purpose)
-        and (who.agent is None or who.agent in (_audience(row) or (who.agent,)))
-    ]
-    facts = [row["root"] for row in found if row["position"] is None]
-    return facts, [redacted(engine, row, says) for row in found if row["position"] is not None]
 
 
 def forget_everything(engine: Engine, who: Principal) -> Gone:
@@ -392,4 +381,4 @@ def forget_meant(engine: Engine, who: Principal, entry: pending.Entry) -> Gone:
     for row in rows:
         every = clauses_of(row["content"]) if places[row["id"]] else []
         memories.append(Found(row, tuple(every[number] for number in places[row["id"]])))
-    return _forget(engine, who, memories)
+    return _forget(engine, who, memories, about=entry.data["said"])
