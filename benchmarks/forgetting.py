@@ -4,12 +4,13 @@
 
 Each story of the file has talks, notes of an agent, a request, and expressions that must match
 nothing, or something, that is stored afterwards. A question that the request leaves is
-answered with yes. --all prints what went wrong in each story.
+approved, if it proposes anything. --all prints what went wrong in each story.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 from collections import Counter
 from pathlib import Path
@@ -51,8 +52,9 @@ def judged(memory: simonides.Memory, story: dict[str, Any]) -> dict[str, list[st
     last = memory.session("later")
     last.add({"role": "user", "content": story["forget"]})
     asked = [each for each in memory.pending.list() if each.kind == "privacy"]
-    if asked:
-        last.add({"role": "user", "content": "Yes."})
+    for each in asked:
+        with contextlib.suppress(simonides.InvalidInput):  # nothing is proposed
+            memory.pending.approve(each.id)
     after = stored(memory)
 
     def matches(pattern: str, texts: list[str]) -> bool:

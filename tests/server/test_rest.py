@@ -102,6 +102,9 @@ def test_a_write_under_one_key_is_done_once(ana):
     assert first["record"]["id"] == again["record"]["id"]
     other = ana("POST /v1/memories", {"content": "The desk is pine"}, headers=once, status=409)
     assert other["code"] == "idempotency_mismatch"
+    both = {"content": "The desk is oak", "idempotency_key": "order-2"}
+    differs = ana("POST /v1/memories", both, headers=once, status=400)
+    assert "in the header than in the body" in differs["detail"]
     turn = {"Idempotency-Key": "turn-1"}
     for kept in (1, 0):
         assert ana("POST /v1/messages", {"messages": "Hello"}, headers=turn)["kept"] == kept
@@ -119,6 +122,8 @@ def test_a_change_can_depend_on_the_version_that_was_seen(ana):
         assert late["code"] == "changed_meanwhile"
     assert ana("GET /v1/memories/tea")["content"] == "Tea is black"
     ana("PATCH /v1/memories/tea", {"content": "Tea is red"}, headers={"If-Match": "*"})
+    seen = {"content": "Tea is blue", "if_version": etag.strip('"')}
+    ana("PATCH /v1/memories/tea", seen, headers={"If-Match": '"another"'}, status=400)
     assert ana("POST /v1/recall", {"query": "x"}, headers={"If-Match": etag}, status=400)
 
 

@@ -30,6 +30,8 @@ from simonides.server import callers
 IDEMPOTENT = ("Memory.remember", "Memory.add")
 """Calls that take the header ``Idempotency-Key``."""
 
+OTHER = "is another one in the header than in the body"
+
 CONDITIONAL = ("Memory.correct", "Memory.confirm", "Memory.forget")
 """Calls that take the header ``If-Match``, with the id of a version."""
 
@@ -183,7 +185,10 @@ def _endpoint(app: FastAPI, name: str, call: Call) -> Callable[..., Any]:
         if "session" in named:
             given["session"] = named.pop("session")
         values = _of_query(query) if takes_query else wire.given_in(call, await _body(request))
-        values |= named | _of_headers(name, request)
+        headed = _of_headers(name, request)
+        if any(values.get(field) not in (None, value) for field, value in headed.items()):
+            raise InvalidInput(next(iter(headed)), OTHER)
+        values |= named | headed
         work = partial(answered, store, caller, given, call, values)
         if call.needs is not Access.READ:
             return await to_thread.run_sync(work)
@@ -297,7 +302,10 @@ def _of_organisation(caller: Caller, call: Call, values: Mapping[str, Any]) -> d
 def _keyed(values: dict[str, Any], key: str) -> dict[str, Any]:
     """Return the arguments of a call that is done once under a key; of messages by their ids."""
     if "messages" not in values:
-        return {"content": replace(values["content"], idempotency_key=key)}
+        draft = values["content"]
+        if draft.idempotency_key not in (None, key):
+            raise InvalidInput("idempotency_key", OTHER)
+        return {"content": replace(draft, idempotency_key=key)}
     given = values["messages"]
     turns = given if isinstance(given, list) else [given]
     said = [t if isinstance(t, dict) else {"role": "user", "content": t} for t in turns]

@@ -146,7 +146,8 @@ def _with_said(messages: list[Message], said: str | None) -> list[Message]:
     places = [n for n, message in enumerate(messages) if message.role == "user"]
     if not places:
         raise InvalidInput("said", "is about the last message of the user, and there is none")
-    messages[places[-1]] = messages[places[-1]]._replace(said=text("said", said) if said else "")
+    typed = "" if said == "" else text("said", said)
+    messages[places[-1]] = messages[places[-1]]._replace(said=typed)
     return messages
 
 

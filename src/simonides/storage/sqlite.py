@@ -398,8 +398,10 @@ class Sqlite:
             return
         try:
             if writer.raw.in_transaction:
-                one = "ROLLBACK TO one; RELEASE one"
-                writer.raw.execute(one if group.members else "ROLLBACK; BEGIN IMMEDIATE")
+                undo = (
+                    "ROLLBACK TO one; RELEASE one" if group.members else "ROLLBACK; BEGIN IMMEDIATE"
+                )
+                writer.raw.execute(undo)
             else:  # a full disk rolls back by itself
                 problem = "no space is left; the shared transaction was rolled back"
                 group.error = errors.StoreFull(self.location, problem)
@@ -583,14 +585,11 @@ class Sqlite:
                 self.location, "a store in memory does not survive a fork"
             )
         self._abandoned = (self._writer, self._idle)
-        self._line, self._readers, self._opening = (
-            WriterQueue(),
-            WriterQueue(self._width),
-            threading.Lock(),
-        )
-        self._local, self._group = threading.local(), None
-        self._idle, self._writer = [], None
-        self._lock, self._pid = None, os.getpid()
+        self._line, self._opening = WriterQueue(), threading.Lock()
+        self._readers = WriterQueue(self._width)
+        self._local, self._idle = threading.local(), []
+        self._group = self._writer = self._lock = None
+        self._pid = os.getpid()
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

@@ -363,6 +363,9 @@ def _is_slow(ratio: float, chance: float) -> bool:
 
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)?")
+_SECRET = re.compile(r"sim_[0-9a-f]{8}_[\w-]+")
+"""A new token; the store keeps none, so that it can be nobody else's."""
+
 _FRACTION = re.compile(r"(\d+\.\d{4})\d+")
 """A score: of two questions it differs in its last digits, as memories grow old between them."""
 
@@ -412,7 +415,7 @@ def _plain(text: str, own: str, asked: Sequence[str]) -> str:
         for shape in (json.dumps(each, ensure_ascii=False)[1:-1], each, quote(each, safe="")):
             before = r"(?<!\w)" if len(shape) > SHORT else r"(?<=['\"/:])"
             text = re.sub(rf"{before}{re.escape(shape)}(?!\w)", "<asked>", text)
-    text = _FRACTION.sub(r"\1", text)
+    text = _SECRET.sub("<secret>", _FRACTION.sub(r"\1", text))
     # What the asker itself wrote holds words that it asked for before, and may resemble this one.
     text = _SIMILAR.sub("list() shows what there is", _NEAREST.sub('"nearest": null', text))
     text = _QUOTED.sub("<asked>", WORD.sub("<asked>", text))
