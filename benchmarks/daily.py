@@ -160,9 +160,9 @@ def wait_to_write(memory: simonides.Memory, number: int) -> float:
 
 
 @contextmanager
-def another_user(store: simonides.Store, waits: list[float]) -> Iterator[None]:
-    """Let another user write every 10 ms while the block runs."""
-    done, memory = threading.Event(), store.memory(user="another")
+def another_user(store: simonides.Store, waits: list[float], day: int) -> Iterator[None]:
+    """Let another user, who has nothing yet, write every 10 ms while the block runs."""
+    done, memory = threading.Event(), store.memory(user=f"another{day}")
 
     def write() -> None:
         while not done.is_set():
@@ -190,7 +190,7 @@ def day_of(target: str, day: int, owners: int) -> float:
         idle = percentiles([wait_to_write(quiet, n) for n in range(IDLE_WRITES)])
         watch, before = Watch(store), resident_mb()
         begun = time.perf_counter()
-        with another_user(store, waits):
+        with another_user(store, waits, day):
             store.flush()
             took = time.perf_counter() - begun
         after, peak = resident_mb(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

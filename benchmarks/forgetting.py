@@ -1,6 +1,6 @@
 """What is left of something after the user has asked to forget it: in turns, notes, summaries.
 
-    python -m benchmarks.forgetting FILE [--all]
+    python -m benchmarks.forgetting benchmarks/forgetting.yaml [--all]
 
 Each story of the file has talks, notes of an agent, a request, and expressions that must match
 nothing, or something, that is stored afterwards. A question that the request leaves is
