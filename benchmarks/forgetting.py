@@ -1,10 +1,13 @@
 """What is left of something after the user has asked to forget it: in turns, notes, summaries.
 
-    python -m benchmarks.forgetting benchmarks/forgetting.yaml [--all]
+    python -m benchmarks.forgetting benchmarks/forgetting.yaml [--all] [--derived]
 
 Each story of the file has talks, notes of an agent, a request, and expressions that must match
 nothing, or something, that is stored afterwards. A question that the request leaves is
 approved, if it proposes anything. --all prints what went wrong in each story.
+
+With --derived the assistant says nothing of its own, and the user's statements themselves are
+forgotten, so that all that is left would be what the program derived: facts, summaries, receipts.
 """
 
 from __future__ import annotations
@@ -23,16 +26,19 @@ from simonides import Draft
 from simonides.testing import ManualClock
 
 
-def told(store: simonides.Store, name: str, story: dict[str, Any]) -> simonides.Memory:
+def told(
+    store: simonides.Store, name: str, story: dict[str, Any], *, with_agents: bool = True
+) -> simonides.Memory:
     """Tell a story up to its request."""
     memory = store.memory(user=name, agent="helper")
     for number, talk in enumerate(story["talks"]):
         session = memory.session(f"talk {number}")
         for line in talk:
             [(role, text)] = line.items()
-            session.add({"role": role, "content": text})
+            is_kept = role == "user" or with_agents
+            session.add({"role": role, "content": text if is_kept else "All right, go on."})
         session.end()
-    for note in story.get("agent_notes") or []:
+    for note in (story.get("agent_notes") or []) if with_agents else []:
         memory.remember(Draft(note, source="agent_inferred"))
     return memory
 
@@ -72,14 +78,39 @@ def judged(memory: simonides.Memory, story: dict[str, Any]) -> dict[str, list[st
     }
 
 
+def derived(memory: simonides.Memory, story: dict[str, Any]) -> tuple[bool, list[str]]:
+    """Forget the turns that match; return whether derived text did, and what matches still."""
+    memory.digest(story["forget"])
+    memory.maintenance.consolidate()
+    made = [each.content for each in memory.list(limit=1000) if each.category != "turn"]
+    has_derived = any(re.search(p, text, re.IGNORECASE) for p in story["gone"] for text in made)
+    for record in memory.list(limit=1000):
+        is_meant = any(re.search(p, record.content, re.IGNORECASE) for p in story["gone"])
+        if record.category == "turn" and is_meant:
+            memory.forget(record)
+    texts = [*stored(memory), str(memory.digest(story["forget"])), str(memory.profile())]
+    left = [p for p in story["gone"] if any(re.search(p, text, re.IGNORECASE) for text in texts)]
+    return has_derived, left
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--derived", action="store_true")
     given = parser.parse_args()
     counts = Counter[str]()
     with simonides.open(":memory:", clock=ManualClock()) as store:
         for number, story in enumerate(yaml.safe_load(given.file.read_text("utf-8"))):
+            if given.derived:
+                memory = told(store, f"user{number}", story, with_agents=False)
+                has_derived, left = derived(memory, story)
+                counts["stories"] += 1
+                counts["with derived text"] += has_derived
+                counts["nothing left"] += not left
+                if left:
+                    print(story["name"], left)
+                continue
             found = judged(told(store, f"user{number}", story), story)
             counts["stories"] += 1
             counts["nothing left"] += not found["left"]
