@@ -36,12 +36,8 @@ def owner_write(engine: Engine, owner: str, actor: str) -> Iterator[OwnerWrite]:
     """Open a change of one owner; it is durable, and in the index, when the block has ended.
 
     New rows enter the index at once, since every read checks rows in the database. Rows that went
-    out of force leave it after the commit. An index that is not in memory is loaded before others
-    have to wait: that of 50,000 memories takes a third of a second.
+    out of force leave it after the commit.
     """
-    if owner not in engine.indexes:
-        with engine.db.read(owner) as connection:
-            engine.indexes.view(connection, [owner])
     try:
         with changing(engine, owner, actor) as tx:
             index = engine.indexes.fresh(tx.connection, owner, tx.revision, tx.epoch)
@@ -72,6 +68,9 @@ def in_turns(
 ) -> int:
     """Change something for each of many items, in transactions of about `TURN_S`.
 
+    An index that is not in memory is loaded before others have to wait: that of 10,000 memories
+    takes a second.
+
     Args:
         engine: The store.
         owner: The owner.
@@ -82,6 +81,9 @@ def in_turns(
     Returns:
         For how many items there was.
     """
+    if items and owner not in engine.indexes:
+        with engine.db.read(owner) as connection:
+            engine.indexes.view(connection, [owner])
     begun_with = count = 0
     while begun_with < len(items):
         with owner_write(engine, owner, actor) as write:
