@@ -23,6 +23,7 @@ from benchmarks.sentences import sentence
 
 import simonides
 from simonides.storage import statements
+from simonides.storage.rows import rows_of
 from simonides.testing import SmallEmbedder
 
 EACH, TIMES = 50, 400
@@ -35,9 +36,7 @@ def filled(target: str | Path, owners: int) -> simonides.Store:
     fill(first, EACH, random.Random(1))
     owner = first._who.owner
     with db.read(owner) as connection:
-        rows = {
-            table: connection.rows(statements.every(table), {"owner": owner}) for table in COPIED
-        }
+        rows = {table: list(rows_of(connection, table, owner)) for table in COPIED}
     for number in range(1, owners):
         other = f"{owner[:-1]}{number}"
         with db.write(other) as connection:
