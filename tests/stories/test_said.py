@@ -316,6 +316,42 @@ def test_deleting_everything_is_asked_back(chat):
     assert "I like tea." in texts(chat)
 
 
+def asked_in(report):
+    return [asked for line in report.lines for asked in line.asked]
+
+
+def test_a_yes_to_a_question_forgets_what_it_names(chat):
+    chat.add("My sister Nora has a bad knee. The train leaves at nine.")
+    [question] = asked_in(chat.add("Forget that Nora's knee hurts."))
+    assert question.done is False
+    assert "bad knee" in question.answer
+    [agreed] = asked_in(chat.add([{"role": "assistant", "content": question.answer}, "Yes."]))
+    assert (agreed.kind, agreed.done) == ("agreed", True)
+    assert not any("knee" in each for each in texts(chat) if "that may be meant" not in each)
+    assert any("train" in each for each in texts(chat))
+    assert chat.pending.list() == []
+    assert chat.audit.verify()
+
+
+@pytest.mark.parametrize("between", ["The weather is fine.", "I have a brother, too."])
+def test_a_yes_after_something_else_forgets_nothing(chat, between):
+    chat.add("My sister Nora has a bad knee.")
+    chat.add("Forget that Nora's knee hurts.")
+    chat.add(between)
+    assert asked_in(chat.add("Yes.")) == []
+    assert len(chat.pending.list()) == 1
+    chat.pending.reject(chat.pending.list()[0].id)
+    assert any("bad knee" in each for each in texts(chat))
+
+
+def test_a_yes_in_another_conversation_forgets_nothing(chat, store):
+    chat.add("My sister Nora has a bad knee.")
+    chat.add("Forget that Nora's knee hurts.")
+    other = store.memory(user="ana", session="another")
+    assert asked_in(other.add("Yes.")) == []
+    assert len(chat.pending.list()) == 1
+
+
 @pytest.mark.parametrize("again", ["Yes, please.", "Forget everything about me.", "approve"])
 def test_everything_is_forgotten_once_it_is_confirmed(chat, again):
     chat.add("I like tea. I live in Bergen.")

@@ -27,6 +27,7 @@ class Request(StrEnum):
         OFF_RECORD: Not to keep what the clause itself says.
         FORGET: To forget something that was kept.
         UNSAY: To take back what was just said.
+        AGREED: To do what the memory asked about.
         UNCLEAR: Something about the memory that no wording fits; the user is asked.
         RULE: To do something from now on.
         PROHIBITION: Not to do something from now on.
@@ -40,6 +41,7 @@ class Request(StrEnum):
     OFF_RECORD = "off_record"
     FORGET = "forget"
     UNSAY = "unsay"
+    AGREED = "agreed"
     UNCLEAR = "unclear"
     RULE = "rule"
     PROHIBITION = "prohibition"
@@ -53,7 +55,8 @@ class Understood(NamedTuple):
     Attributes:
         kind: The request.
         about: What is to be remembered, refused or forgotten, without its frame ("my wife");
-            "everything"; the clause itself for rules; empty if the clause does not say.
+            "everything"; the clause itself for rules; the id of a question that is agreed to; empty
+            if the clause does not say.
     """
 
     kind: Request

@@ -8,7 +8,7 @@ never stored.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from simonides.capture.asks import in_reach, is_trained_with, sounds_asked
@@ -348,26 +348,47 @@ def ask_back(engine: Engine, who: Principal, said: str, hits: Named | None = Non
         renew_opt_outs(tx.connection, tx.owner, index)
 
 
-def asks_everything(engine: Engine, who: Principal, *, answered: bool = False) -> bool:
+def asks_everything(engine: Engine, who: Principal) -> bool:
     """Whether the user was just asked in this conversation whether everything is to be forgotten.
 
-    Args:
-        engine: The store.
-        who: The user.
-        answered: Whether the user answers, which only the next message can; the same request again
-            confirms it for ten minutes.
+    The same request again confirms it for ten minutes.
     """
     since = engine.clock.now_ms() - AGAIN_MS
     with engine.db.read(who.owner) as connection:
-        if answered:
-            since = max([0, *(row["created_at"] for row in last_said(connection, who))])
-        return any(
-            entry.session == who.conversation
-            and entry.data.get("said") == EVERYTHING
-            and entry.at >= since
-            for entry in pending.entries(connection, who.owner)
-            if entry.kind == "privacy"
-        )
+        asked = list(_questions(connection, who))
+    return any(each.said == EVERYTHING and each.at >= since for each in asked)
+
+
+def question_to(engine: Engine, who: Principal) -> pending.Entry | None:
+    """Return what the user was just asked in this conversation, which the next message answers."""
+    with engine.db.read(who.owner) as connection:
+        asked = max(_questions(connection, who), key=lambda each: each.id, default=None)
+        if asked is None or ("meant" not in asked.data and asked.said != EVERYTHING):
+            return None
+        # A request that was not sure to be one is kept, after the question.
+        others = [row for row in last_said(connection, who) if asked.said not in row["content"]]
+    return asked if all(row["id"] < asked.id for row in others) else None
+
+
+def _questions(connection: Connection, who: Principal) -> Iterator[pending.Entry]:
+    """Yield what the user was asked in this conversation about requests."""
+    for entry in pending.entries(connection, who.owner):
+        if entry.kind == "privacy" and entry.session == who.conversation:
+            yield entry
+
+
+def forget_asked(engine: Engine, who: Principal, id: bytes) -> tuple[str, Gone]:
+    """Forget what the user was asked about; return the words of the request, and what is gone."""
+    with engine.db.read(who.owner) as connection:
+        asked = next((each for each in _questions(connection, who) if each.id == id), None)
+    if asked is None:  # decided meanwhile
+        return "", Gone(0)
+    gone = forget_meant(engine, who, asked)
+    with owner_write(engine, who.owner, who.name) as (tx, index):
+        if any(each.id == id for each in pending.entries(tx.connection, tx.owner)):
+            tx.remove("pending", id, EventType.REVIEWED, "agreed")
+        renew_opt_outs(tx.connection, tx.owner, index)
+    return asked.said, gone
 
 
 def forget_meant(engine: Engine, who: Principal, entry: pending.Entry) -> Gone:

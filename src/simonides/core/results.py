@@ -226,7 +226,8 @@ class Asked(Value):
         kind: Such as ``refuse``, ``forget`` or ``one_off``.
         about: Of what it speaks, in the user's words.
         answer: What was done, in a sentence that can be told to the user.
-        done: Whether it was done; if not, it waits in `pending`.
+        done: Whether it was done; if not, it waits in `pending`, and a yes as the next message does
+            it where the answer names memories.
         undo: The id under which it can be taken back for ten minutes, with `Memory.undo`.
     """
 

@@ -33,7 +33,7 @@ from simonides.storage import statements
 from simonides.storage.rows import MemoryRow, id_bytes, memories, record_of
 from simonides.text.analyse import analyse
 from simonides.text.changes import corrected
-from simonides.text.topics import EVERYTHING, is_session
+from simonides.text.topics import is_session
 from simonides.write.candidate import candidate_of
 from simonides.write.judge import Commit, Hold, Judgement, judge
 from simonides.write.owner_write import owner_write
@@ -297,8 +297,8 @@ def _settle(engine: Engine, who: Principal, pieces: Sequence[Piece]) -> None:
         if not piece.asks and privacy.sounds_meant(engine, who, piece.unread):
             piece.asks.append(Understood(Request.UNCLEAR, piece.text))
     first = own[0] if own else None
-    if first and is_yes(first.text) and privacy.asks_everything(engine, who, answered=True):
-        first.obey(first.text, Understood(Request.FORGET, EVERYTHING))
+    if first and is_yes(first.text) and (question := privacy.question_to(engine, who)) is not None:
+        first.obey(first.text, Understood(Request.AGREED, question.id.hex()))
 
 
 def _cut_refused(pieces: Sequence[Piece], refused: tuple[list[OptOut], bool]) -> None:

@@ -324,7 +324,7 @@ def _read(piece: Piece, clause: str, reading: Understood, before: str) -> None:
             piece.learned += [fact_fields(clause, each.key, each.value) for each in slots] or [
                 {"content": reading.about, "category": "fact"}
             ]
-        case Request.SAYS:
+        case Request.SAYS | Request.AGREED:  # no clause alone reads as the second
             _learn(piece, clause)
 
 

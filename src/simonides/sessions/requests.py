@@ -52,18 +52,17 @@ def carry_out(
         case Request.REFUSE | Request.FORGET | Request.UNSAY if points_back(reading):
             gone = privacy.forget_last_said(engine, who, how_many(about))
             answer = _counted(gone, "what you said last")
+        case Request.AGREED:
+            about, gone = privacy.forget_asked(engine, who, bytes.fromhex(about))
+            answer = _counted(gone, "you" if is_everything(about) else about)
         case Request.REFUSE | Request.FORGET if is_session(about):
             gone = privacy.forget_session(engine, who)
             answer = _counted(gone, "this conversation")
             if reading.kind is Request.REFUSE:
                 privacy.refuse(engine, who, session=who.conversation)
                 answer = f"{answer} Nothing more of it is kept."
-        case Request.REFUSE | Request.FORGET if is_everything(about) and confirmed:
-            gone = privacy.forget_everything(engine, who)
-            answer = _counted(gone, "you")
         case Request.REFUSE | Request.FORGET if is_everything(about):
-            answer, done = "Everything? Say yes, and all that is remembered is forgotten.", False
-            privacy.ask_back(engine, who, EVERYTHING)
+            answer, done, gone = _everything(engine, who, confirmed=confirmed)
         case Request.REFUSE if _is_refused(engine, who, about):
             answer, done = _hidden(engine, who, about)
         case Request.FORGET:
@@ -71,6 +70,17 @@ def carry_out(
         case _:
             answer, done = _unclear(engine, who, about), False
     return Asked(kind=reading.kind.value, about=about, answer=answer, done=done, undo=gone.undo)
+
+
+def _everything(
+    engine: Engine, who: Principal, *, confirmed: bool
+) -> tuple[str, bool, privacy.Gone]:
+    if confirmed:
+        gone = privacy.forget_everything(engine, who)
+        return _counted(gone, "you"), True, gone
+    privacy.ask_back(engine, who, EVERYTHING)
+    answer = "Everything? Say yes, and all that is remembered is forgotten."
+    return answer, False, privacy.Gone(0)
 
 
 def _is_refused(engine: Engine, who: Principal, about: str) -> bool:
