@@ -247,8 +247,7 @@ def _forget(
     about: str = "",
 ) -> Gone:
     """Forget memories and clauses, what agents made of them, and what waits of a topic."""
-    words = topic or topic_of(about)
-    again = said_again(engine, who, memories, words, about) if memories else []
+    again = said_again(engine, who, memories, topic or topic_of(about)) if memories else []
     roots = [row["root"] for row, said in (*memories, *again) if not said]
     parts: dict[bytes, tuple[MemoryRow, dict[str, None]]] = {}
     for row, said in (*memories, *again):
