@@ -39,3 +39,4 @@ def test_a_wrong_setting_is_named(given, problem):
 
 def test_keys_are_not_shown():
     assert "hunter2" not in repr(Settings(key="hunter2", audit_key="hunter2"))
+    assert "hunter2" not in repr(Settings(store="postgresql://app:hunter2@localhost/memories"))

@@ -57,7 +57,9 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    store: Annotated[str, Checked] | None = None
+    store: Annotated[str, Checked] | None = Field(
+        default=None, repr=False
+    )  # it may hold a password
     owner_url: Annotated[SecretStr, Checked] | None = None
     mode: Literal["local", "synced", "incognito", "guest"] = "local"
     token: Annotated[SecretStr, Checked] | None = None
