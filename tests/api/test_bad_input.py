@@ -108,6 +108,13 @@ BAD = [
     ("admin.grant('ana', 'read_user:', org='acme')", "read_user names one user"),
     ("admin.revoke('ana', 5, org='acme')", "right: must be text, not int"),
     ("admin.grants(org='a/b')", "org: character U+002F"),
+    ("admin.verify_audit(against=True)", "against: holds for each owner a length and a code"),
+    ("admin.verify_audit(against={1: [1, '00']})", "against: holds for each owner"),
+    ("admin.verify_audit(against={'/x': [10**30, '00']})", "against: holds for each owner"),
+    (
+        "memory.receipts.replay(memory.digest().receipt.model_copy(update={'hidden': {'x': 1}}))",
+        "receipt: was changed",
+    ),
     ("admin.backup('a\\0b')", "path: holds a NUL character"),
     ("admin.backup(LONE)", "path: holds a lone surrogate"),
     ("admin.backup(folder)", "exists already; name a new file"),

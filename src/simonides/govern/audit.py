@@ -45,6 +45,8 @@ COMPARED = 8_192
 """Rows of a table that are compared with their last events at once. Each time, all events of the
 owner are looked through. Chosen: they take about 4 MiB."""
 
+FORM_OF_HEADS = "holds for each owner a length and a code"
+
 _ABOVE_ALL = b"\xff" * 17
 """Comes after every id."""
 
@@ -119,7 +121,7 @@ def events_after(engine: Engine, who: Principal, seq: int, limit: int = 100) -> 
 
 def verify(engine: Engine, who: Principal, against: Heads | None = None) -> AuditReport:
     """Check the owner's rows against its chain, and the chain against heads that were saved."""
-    own = {owner: head for owner, head in (against or {}).items() if owner == who.owner}
+    own = {owner: head for owner, head in _saved(against).items() if owner == who.owner}
     return _report(engine, [who.owner], own)
 
 
@@ -147,11 +149,19 @@ def verify_all(engine: Engine, who: Principal, against: Heads | None = None) -> 
         ScopeDenied: If the caller does not administer the store.
     """
     _check_whole(who)
-    owners = {*engine.db.owners(), *(against or {})}
-    report = _report(engine, sorted(owners), against or {})
+    saved = _saved(against)
+    report = _report(engine, sorted({*engine.db.owners(), *saved}), saved)
     found = dict.fromkeys((*_check_roots(engine), engine.db.damage()))
     together = tuple(f"store: {problem}" for problem in found if problem)
     return report.model_copy(update={"problems": report.problems + together})
+
+
+def _saved(against: Heads | None) -> Heads:
+    """Return saved heads, of which each names its owner."""
+    saved: Any = {} if against is None else against
+    if not isinstance(saved, Mapping) or not all(isinstance(owner, str) for owner in saved):
+        raise InvalidInput("against", FORM_OF_HEADS)
+    return saved
 
 
 def _report(engine: Engine, owners: Sequence[str], against: Heads) -> AuditReport:
@@ -173,8 +183,10 @@ def _went_back(connection: Connection, owner: str, saved: Any) -> Iterator[str]:
         return
     try:
         length, head = int(saved[0]), bytes.fromhex(saved[1])
-    except (IndexError, KeyError, TypeError, ValueError) as error:
-        raise InvalidInput("against", "holds for each owner a length and a code") from error
+    except (IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
+        raise InvalidInput("against", FORM_OF_HEADS) from error
+    if not 0 <= length < 1 << 63:  # no chain is longer
+        raise InvalidInput("against", FORM_OF_HEADS)
     page = {"owner": owner, "after": length - 1, "limit": 1}
     event = connection.one(statements.EVENTS, page)
     if length and (event is None or (event[0], event[-1]) != (length, head)):

@@ -109,7 +109,7 @@ def assembled(items: Sequence[DigestItem], hidden: Mapping[str, int]) -> str:
     return "\n".join(text if len(text) > 2 else [TITLE, "(nothing)"])
 
 
-_KINDS = {
+HIDDEN = {
     "danger": ("danger", "dangers"), "prohibition": ("prohibition", "prohibitions"),
     "manner": ("wish how to speak", "wishes how to speak"),
     "rule": ("standing rule", "standing rules"), "pinned": ("pinned memory", "pinned memories"),
@@ -119,7 +119,7 @@ _KINDS = {
 
 def more_of(hidden: Mapping[str, int]) -> list[str]:
     """Return the line that counts what the core block has no room for; none if all is shown."""
-    counts = [f"{n} more {_KINDS[kind][n > 1]}" for kind, n in hidden.items()]
+    counts = [f"{n} more {HIDDEN[kind][n > 1]}" for kind, n in hidden.items()]
     return [f"(and {', '.join(counts)}: the profile lists all)"] if counts else []
 
 

@@ -20,7 +20,7 @@ from simonides.core.results import Digest, DigestItem, Receipt, Verification
 from simonides.core.scope import Principal, parse_scope, scope_of
 from simonides.core.validation import between, text
 from simonides.govern.rights import may_see, readable
-from simonides.prompt.lines import LINE_CHARS, PARTS, assembled, hash_of, with_line
+from simonides.prompt.lines import HIDDEN, LINE_CHARS, PARTS, assembled, hash_of, with_line
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.digests import blake
@@ -175,6 +175,8 @@ def replay(engine: Engine, who: Principal, receipt: Receipt) -> Digest:
     """
     if not isinstance(receipt, Receipt):
         raise InvalidInput("receipt", f"must be a Receipt, not {type(receipt).__name__}")
+    if not receipt.hidden.keys() <= HIDDEN.keys():
+        raise InvalidInput("receipt", "was changed: it hides what a digest never hides")
     records = _records(engine, who, receipt)
     items = [with_line(item, [records[id] for id in item.ids]) for item in receipt.items]
     text = assembled(items, receipt.hidden)
