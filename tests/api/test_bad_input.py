@@ -9,10 +9,12 @@ import pytest
 
 import simonides
 from simonides import Draft, Settings
+from simonides.core.results import DigestItem
 
 MEGABYTE = "x" * 1_000_000
 LONE = "\ud800"
 NAN = float("nan")
+NO_IDS = DigestItem(ids=(), owner="/user/ana", part="core", chars=10)
 
 
 def nested(levels, wrap):
@@ -113,6 +115,10 @@ BAD = [
     ("admin.verify_audit(against={'/x': [10**30, '00']})", "against: holds for each owner"),
     (
         "memory.receipts.replay(memory.digest().receipt.model_copy(update={'hidden': {'x': 1}}))",
+        "receipt: was changed",
+    ),
+    (
+        "memory.receipts.replay(memory.digest().receipt.model_copy(update={'items': (NO_IDS,)}))",
         "receipt: was changed",
     ),
     ("admin.backup('a\\0b')", "path: holds a NUL character"),

@@ -175,8 +175,8 @@ def replay(engine: Engine, who: Principal, receipt: Receipt) -> Digest:
     """
     if not isinstance(receipt, Receipt):
         raise InvalidInput("receipt", f"must be a Receipt, not {type(receipt).__name__}")
-    if not receipt.hidden.keys() <= HIDDEN.keys():
-        raise InvalidInput("receipt", "was changed: it hides what a digest never hides")
+    if not (receipt.hidden.keys() <= HIDDEN.keys() and all(item.ids for item in receipt.items)):
+        raise InvalidInput("receipt", "was changed: no digest has such a one")
     records = _records(engine, who, receipt)
     items = [with_line(item, [records[id] for id in item.ids]) for item in receipt.items]
     text = assembled(items, receipt.hidden)
