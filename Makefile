@@ -22,7 +22,7 @@ faults: $(STAMP)
 # system) before PostgreSQL. And the stories on tables that are split by user.
 judges: $(STAMP)
 	JUDGES=50 $(BIN)/python -m pytest --timeout 3600 tests/server/test_judges.py tests/server/test_leaks.py \
-	  tests/stories/test_no_byte_is_left.py
+	  tests/stories/test_no_byte_is_left.py tests/docs/test_monitoring.py
 	EVERY_STORE=1 PGBOUNCER=1 NO_SKIPS=1 $(BIN)/python -m pytest tests/stories -n 2 -k postgres
 	EVERY_STORE=1 PARTITIONED=1 $(BIN)/python -m pytest tests/stories -n 2 -k postgres
 	$(BIN)/python scripts/judges.py

@@ -374,7 +374,7 @@ def _restore(engine: Engine, who: Principal, path: str | Path, *, accept_loss: b
 
 @contextmanager
 def _opened(place: Path | str, settings: Settings, clock: Clock | None) -> Iterator[Engine]:
-    """Open what is beside the store; its daily work is left to whoever opens the store."""
+    """Open what is beside the store; the program that opens the store does its daily work."""
     with stores.open(place, settings=settings, embedder="none", clock=clock, create=False) as store:
         store._engine.worker.tends = False
         yield store._engine
