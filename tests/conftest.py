@@ -46,6 +46,13 @@ def small_embedder(request, monkeypatch):
         )
 
 
+@pytest.fixture(autouse=True)
+def quick_tombstones(request, monkeypatch):
+    """Let tombstones cost no time, unless a test is about guessing."""
+    if "full_cost" not in request.keywords:
+        monkeypatch.setattr("simonides.write.tombstones.FULL_COST", 6)
+
+
 class Server:
     """A PostgreSQL server on a socket in its own directory.
 

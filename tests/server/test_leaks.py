@@ -10,6 +10,7 @@ import numpy
 import pytest
 
 import simonides
+from simonides.api.groups import Privacy
 from simonides.api.memory import Memory
 from simonides.api.remote import wire
 from simonides.change import revert
@@ -25,12 +26,12 @@ from simonides.server.mcp_tools import TOOLS
 from simonides.server.serve import on_loopback
 from simonides.storage import statements
 from simonides.tasks import verbs as tasks
-from simonides.testing import leak_store
+from simonides.testing import leak_store, leaks
 from simonides.testing.leak_calls import Asker
 from simonides.testing.leak_doors import Library
 from simonides.testing.leak_plant import Planted, plant
 from simonides.testing.leak_store import leak_test_against, leak_test_of
-from simonides.testing.leaks import compared, lines
+from simonides.testing.leaks import NEW_NAMES, compared, lines
 
 OURS = "owner = :owner"
 ANYONES = "(owner = :owner OR true)"
@@ -361,6 +362,24 @@ def test_two_tokens_of_one_user_are_refused(fresh, monkeypatch, capsys):
     told = capsys.readouterr().err
     assert "TOKEN_OF_B" in told
     assert "the same user" in told
+
+
+def test_a_word_that_takes_longer_whoever_has_it_is_no_leak(fresh, tmp_path, monkeypatch):
+    refuse = Privacy.refuse
+
+    def slow_for_half_of_all_words(self, **named):
+        if sum(named.get("about", "").encode()) % 2:
+            time.sleep(0.01)
+        return refuse(self, **named)
+
+    monkeypatch.setattr(Privacy, "refuse", slow_for_half_of_all_words)
+    monkeypatch.setattr(leaks, "CONFIRMING", 3 * NEW_NAMES)
+    folder = tmp_path / "documents"
+    verbs = ["Privacy.refuse"]
+    report = leak_test_of(fresh, folder, verbs=verbs, calls=300, cases=("users",), seed=4)
+    assert report.leaks == []
+    names = {each["asked_by"]: each["names"] for each in report.times}
+    assert names["about: word as it is"] == NEW_NAMES  # the only word of the first look was slow
 
 
 def test_times_differ_only_if_both_the_ratio_and_the_signs_say_so():

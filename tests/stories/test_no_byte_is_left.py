@@ -65,7 +65,7 @@ def test_no_planted_word_is_left(open_store, store, tmp_path, server, caplog):
     files = Files(open_store, store, tmp_path, server)
     ana = store.memory(user="ana", org="acme")
     planted = Planted(Library(store, user="ana", org="acme"), numpy.random.default_rng(5))
-    plant(planted, SETS)
+    plant(planted, others=SETS)
     store.flush()
     words = planted.words
     assert len(words) > 25 * SETS

@@ -47,6 +47,7 @@ def keep_for_undo(
     """
     data = {
         "rows": [json.dumps(row, default=_as_text, ensure_ascii=False) for row in rows],
+        "tombstones": [id_text(id) for id in tx.buried],
         "copies": [[id_text(root), path] for root, paths in copies.items() for path in paths],
     }
     event = pending.put(tx, pending.UNDO, data, days=UNDO_MS / DAY_MS)
@@ -82,6 +83,7 @@ def undo(engine: Engine, who: Principal, outcome: object) -> Outcome:
             entry = waiting.get(id)
             if entry is None or entry.kind != pending.UNDO or entry.is_over(tx.now):
                 raise NotFound(id)
+            unbury(tx, map(id_bytes, entry.data["tombstones"]))
             _restore(write, [json.loads(row, object_hook=_as_bytes) for row in entry.data["rows"]])
             copies += entry.data["copies"]
             events.append(tx.remove("pending", entry.id, EventType.REVIEWED, "undone"))
@@ -119,7 +121,6 @@ def _ids(outcome: object) -> list[str]:
 def _restore(write: OwnerWrite, rows: list[MemoryRow]) -> None:
     """Put rows back as they were; a version that took the place of one of them goes."""
     tx = write.tx
-    unbury(tx, rows)
     for root in {row["root"] for row in rows}:
         if (now := tx.latest(root)) is not None:
             tx.delete(now["id"], "undone")

@@ -405,6 +405,10 @@ SIZE = "SELECT SUM(octet_length(content)) FROM memories WHERE owner = :owner"
 
 HAS_TOMBSTONES = "SELECT 1 FROM tombstones WHERE owner = :owner LIMIT 1"
 TOMBSTONES = "SELECT id, digest FROM tombstones WHERE owner = :owner AND digest = :digest"
+TOMBSTONE = "SELECT id FROM tombstones WHERE owner = :owner AND id = :id"
+TOMBSTONE_COSTS = """
+SELECT DISTINCT substr(digest, 1, 3) FROM tombstones
+WHERE owner = :owner AND digest BETWEEN :first AND :last AND octet_length(digest) = 35"""
 REFUSALS = "SELECT id, kind, value, at, data FROM consents WHERE owner = :owner ORDER BY at, id"
 PAUSED = "SELECT id FROM consents WHERE owner = :owner AND kind = 'recall'"
 PENDING = """

@@ -125,6 +125,7 @@ class Transaction:
         revision: Length of the chain when the change began.
         epoch: The owner's epoch; raised by deletion.
         gone: Rows that this change deletes, if a list is given to take them.
+        buried: Ids of tombstones that this change made.
         is_bulk: Whether one call stores several statements, as an import does.
         compares_later: Whether a job compares what it inserts with what is known.
         events: What is appended to the chain, as rows.
@@ -147,6 +148,7 @@ class Transaction:
         self.events: list[dict[str, Any]] = []
         self.ended: list[bytes] = []
         self.gone: list[MemoryRow] | None = None
+        self.buried: list[bytes] = []
         self.is_bulk = self.compares_later = False
 
     @property
@@ -205,6 +207,11 @@ class Transaction:
     def secret(self) -> bytes:
         """Return the store's secret."""
         return secret_of(self.connection)
+
+    @property
+    def has_key(self) -> bool:
+        """Whether codes are made with an audit key, which the store does not have."""
+        return bool(self._key)
 
     def tombstone(self, name: str) -> bytes:
         """Return the digest of something that is forgotten, salted by the owner."""

@@ -34,6 +34,10 @@ NAMES_NOTED = 12
 """About how many ids of a list are asked for. Set by judgement."""
 
 
+RECEIPTS_NOTED = 24
+"""How many receipts are asked for. Set by judgement."""
+
+
 class Pair(NamedTuple):
     """A name that the first principal has, and one of the same shape that nobody has."""
 
@@ -126,16 +130,18 @@ READ_BACK = ("Memory.list", "Audit.list", "Pending.list", "Privacy.list", "Recei
 PAGED = ("Memory.list", "Audit.list", "Memory.sessions", "Session.messages")
 
 
-def plant(planted: Planted, sets: int = SETS) -> None:
+def plant(planted: Planted, *, own: int = 1, others: int = SETS) -> None:
     """Give a principal some of everything, and note its words, ids, cursors and receipts.
 
     Args:
         planted: Gets what is planted.
-        sets: How many of each kind are planted for questions that only read.
+        own: How many of each kind are planted for questions that write the same names.
+        others: How many for questions that only read.
     """
     planted.scope = json.loads(planted.door.ask(Question("Memory.status")).text)["scope"]
     before = tails_in(" ".join(_texts(planted.door).values()))
-    said = [text for own in ("own ", *[""] * sets) for text in _plant_set(planted, own)]
+    kinds = [*["own "] * own, *[""] * others]
+    said = [text for kind in kinds for text in _plant_set(planted, kind)]
     read = _texts(planted.door)
     planted.tails |= tails_in(" ".join([*said, *read.values()])) - before
     _note_ids(planted, read, before)
@@ -206,7 +212,7 @@ def _note_ids(planted: Planted, read: Mapping[str, str], before: set[str]) -> No
     for record in json.loads(read["Memory.list"])["items"]:
         if record["id"][-8:] not in before:
             pairs["root"].append(Pair(record["root"], planted.void_of(record["root"])))
-    for receipt in json.loads(read["Receipts.list"])["items"][: 2 * SETS]:
+    for receipt in json.loads(read["Receipts.list"])["items"][:RECEIPTS_NOTED]:
         pairs["receipt"].append(Pair(receipt, planted.void_of(receipt)))
 
 
@@ -240,7 +246,8 @@ def _note_cursors(planted: Planted) -> None:
     """Note where the second page of each list begins."""
     pairs = planted.pairs
     for name in PAGED:
-        given = {"session": pairs["session"][0].held} if name == "Session.messages" else {}
+        session = (pairs["session"] or pairs["own session"])[0].held
+        given = {"session": session} if name == "Session.messages" else {}
         cursor = json.loads(planted.door.ask(Question(name, {**given, "limit": 1})).text).get(
             "next_cursor"
         )

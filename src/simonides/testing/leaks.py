@@ -12,7 +12,7 @@ import re
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import comb
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -47,8 +47,12 @@ so less often than this. Set by judgement."""
 LEAST_PAIRS = 60
 """How many pairs of times are compared at least. Set by judgement."""
 
-CONFIRMING = 300
+CONFIRMING = 600
 """Pairs by which a difference of times is looked at again, as among many some differ by chance."""
+
+NEW_NAMES = 24
+"""How many names that were not asked for before these pairs share: a word takes longer than another
+one whoever has it, so that only many words tell something. Set by judgement."""
 
 ROUNDS = 4
 """How often counts are compared. Set by judgement."""
@@ -176,6 +180,7 @@ class _Test:
         self._times: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
         self._trials: dict[tuple[str, str], list[tuple[Side, Trial]]] = defaultdict(list)
         self._found: set[tuple[str, ...]] = set()
+        self._new: dict[tuple[int, bool], Planted] = {}
         self.asked = 0
 
     # -- what is in an answer ----------------------------------------------------------------------
@@ -264,10 +269,7 @@ class _Test:
         for _ in range(rounds):
             first, second = self._counts(), self._counts()
             for planted in self.planted:
-                more = Planted(planted.door, planted.draw, planted.apart)
-                plant(more, sets=1)
-                planted.words |= more.words
-                planted.tails |= more.tails
+                _plant_more(planted, own=1, others=1)
             third = self._counts()
             alone.update(_changed(first, second))
             changed = _changed(second, third)
@@ -326,11 +328,14 @@ class _Test:
             if group[1].endswith("as it is") or compared(pairs)[0] > MOST_RATIO:
                 pairs += [self._timed(trials) for _ in range(least - len(pairs))]
             ratio, chance = compared(pairs)
+            names = None
             if _is_slow(ratio, chance):
-                pairs[:] = [self._timed(trials) for _ in range(CONFIRMING)]
+                pairs = self._timed_by_name(trials)
+                names = len(pairs)
                 ratio, chance = compared(pairs)
-            line = {"door": group[0], "asked_by": group[1], "pairs": len(pairs),
-                    "ratio": round(ratio, 4), "chance": round(chance, 6)}  # fmt: skip
+            line = {"door": group[0], "asked_by": group[1], "pairs": CONFIRMING if names else
+                    len(pairs), "names": names, "ratio": round(ratio, 4),
+                    "chance": round(chance, 6)}  # fmt: skip
             self._report.times.append(line)
             if _is_slow(ratio, chance):
                 side, trial = trials[0]
@@ -339,6 +344,40 @@ class _Test:
     def _timed(self, trials: Sequence[tuple[Side, Trial]]) -> tuple[float, float]:
         answers, _ = self._pair(*trials[int(self._draw.integers(len(trials)))])
         return answers[0].seconds, answers[1].seconds
+
+    def _timed_by_name(self, trials: Sequence[tuple[Side, Trial]]) -> list[tuple[float, float]]:
+        """Ask again for new names; return the median ratio of each, beside 1.
+
+        Of what there is only one, such as the user, each question stands for itself.
+        """
+        ratios: dict[int, list[float]] = defaultdict(list)
+        for n in range(CONFIRMING):
+            side, trial = trials[int(self._draw.integers(len(trials)))]
+            new = self._new_names(side.planted, is_own=trial.kind.startswith("own ")).pairs
+            known = new.get(trial.kind) or side.planted.pairs[trial.kind] or [Pair(None, None)]
+            pairs = {trial.kind: [known[n % len(known)]]}
+            asking = replace(side, planted=replace(side.planted, pairs=pairs))
+            answers, _ = self._pair(asking, trial)
+            name = n % NEW_NAMES if len(known) >= NEW_NAMES else n
+            ratios[name].append(answers[0].seconds / answers[1].seconds)
+        return [(statistics.median(each), 1.0) for each in ratios.values()]
+
+    def _new_names(self, planted: Planted, *, is_own: bool) -> Planted:
+        """Return names that nobody asked for before; they are planted when first needed."""
+        which = id(planted), is_own
+        if which not in self._new:
+            own, others = (NEW_NAMES, 0) if is_own else (0, NEW_NAMES)
+            self._new[which] = _plant_more(planted, own=own, others=others)
+        return self._new[which]
+
+
+def _plant_more(planted: Planted, *, own: int, others: int) -> Planted:
+    """Give a principal more, and return only the new things."""
+    more = Planted(planted.door, planted.draw, planted.apart)
+    plant(more, own=own, others=others)
+    planted.words |= more.words
+    planted.tails |= more.tails
+    return more
 
 
 # -- comparisons -----------------------------------------------------------------------------------
