@@ -2,7 +2,7 @@
 
     python -m benchmarks.imports speed FOLDER [--profile]   # turns of realmem, beam_100k and locomo
     python -m benchmarks.imports recall FOLDER              # everyday and locomo
-    python -m benchmarks.imports counts [--turns 20000]     # every format of conversations
+    python -m benchmarks.imports counts [--turns 20000]     # every format
 
 FOLDER holds the sets of the retrieval evaluation. `recall` gives the same turns by `session.add`,
 from an export of ChatGPT and from plain lines. It fails if recall@10 differs by more than .01.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import cProfile
+import csv
 import json
 import pstats
 import sys
@@ -294,6 +295,97 @@ WRITERS: Mapping[str, tuple[Callable[[str, Sequence[Row]], list[Row]], Counter[s
 """Of each format, how a conversation is written, and what is left of it."""
 
 
+# -- the same of formats of memories ---------------------------------------------------------------
+
+
+def mem0(_: str, talk: Sequence[Row]) -> list[Row]:
+    rows = [
+        {
+            "id": row["id"], "memory": row["content"], "hash": row["id"], "user_id": "ana",
+            "created_at": row["at"],
+        }
+        for row in talk
+    ]  # fmt: skip
+    return [*rows, {**rows[0], "user_id": "bo"}]
+
+
+def zep_facts(name: str, talk: Sequence[Row]) -> list[Row]:
+    rows = [
+        {"uuid": row["id"], "fact": row["content"], "valid_at": row["at"], "group_id": "ana"}
+        for row in talk
+    ]
+    node = {"uuid": name, "name": "island", "group_id": "ana"}
+    return [*rows, {**rows[0], "expired_at": rows[1]["valid_at"]}, node]
+
+
+def mcp_memory(name: str, talk: Sequence[Row]) -> list[Row]:
+    said = [row["content"] for row in talk]
+    entity = {"type": "entity", "name": name, "entityType": "trip", "observations": said}
+    return [entity, {**entity, "name": "Nobody", "observations": []}]
+
+
+def langgraph(_: str, talk: Sequence[Row]) -> list[Row]:
+    rows = [
+        {
+            "namespace": ["memories", "ana"], "key": row["id"], "value": {"text": row["content"]},
+            "created_at": row["at"], "updated_at": row["at"],
+        }
+        for row in talk
+    ]  # fmt: skip
+    return [*rows, {**rows[0], "namespace": ["memories", "bo"]}]
+
+
+def letta_block(name: str, talk: Sequence[Row]) -> list[Row]:
+    value = "\n".join(row["content"] for row in talk)
+    system = {"role": "system", "content": "You are an agent."}
+    agents = [{"id": name, "messages": [system]}]
+    return [{"agents": agents, "blocks": [{"label": "human", "value": value}]}]
+
+
+def rows_of_facts(_: str, talk: Sequence[Row]) -> list[Row]:
+    rows = [
+        {"id": row["id"], "text": row["content"], "at": row["at"], "user_id": "ana"} for row in talk
+    ]
+    return [*rows, {**rows[0], "user_id": "bo"}]
+
+
+def note(name: str, talk: Sequence[Row]) -> str:
+    lines = [f"- [fact] {row['content']}" for row in talk]
+    return "\n".join([f"---\ntitle: {name}\n---", f"# {name}", "Some prose.", *lines, ""])
+
+
+MEMORIES: Mapping[str, tuple[str, Callable[[str, Sequence[Row]], Any], Counter[str]]] = {
+    "mem0": ("jsonl", mem0, Counter({"left:other_user": 1})),
+    "zep": ("jsonl", zep_facts, Counter({"left:ended": 1, "left:not_a_fact": 1})),
+    "mcp-memory": ("jsonl", mcp_memory, Counter({"left:empty": 1})),
+    "langgraph": ("jsonl", langgraph, Counter({"left:other_user": 1})),
+    "letta": ("jsonl", letta_block, Counter({"left:harness": 1})),
+    "plain": ("csv", rows_of_facts, Counter({"left:other_user": 1})),
+    "basic-memory": ("md", note, Counter({"left:prose": 1})),
+}  # fmt: skip
+"""Of each format of memories, its kind of file, how ten of them are written, what is left."""
+
+
+def write_memories(folder: Path, name: str, talks: int) -> Path:
+    """Write ten memories a talk in a format, and return the file or the folder."""
+    suffix, write, _ = MEMORIES[name]
+    parts = [write(f"Island {number}", talk_of(number)) for number in range(talks)]
+    path = folder / f"{name}.memories.{suffix}"
+    if suffix == "md":
+        path.mkdir()
+        for number, part in enumerate(parts):
+            (path / f"island-{number}.md").write_text(part)
+    elif suffix == "csv":
+        with path.open("w", newline="") as file:
+            table = csv.DictWriter(file, list(parts[0][0]))
+            table.writeheader()
+            for part in parts:
+                table.writerows(part)
+    else:
+        write_lines(path, (row for part in parts for row in part))
+    return path
+
+
 def counts(turns: int, folder: Path) -> None:
     talks = turns // 10
     wrong = []
@@ -301,26 +393,35 @@ def counts(turns: int, folder: Path) -> None:
         path = folder / f"{format}.jsonl"
         lines = (line for talk in range(talks) for line in write(f"talk-{talk}", talk_of(talk)))
         write_lines(path, lines)
-        with simonides.open(folder / f"{format}.db", embedder="none") as store:
-            memory = store.memory(user="ana")
-            began = time.perf_counter()
-            report = memory.data.import_from(path)
-            took = time.perf_counter() - began
-            again = memory.data.import_from(path)
-            store._engine.worker.stop()
-        expected = {reason: count * talks for reason, count in losses.items()}
-        is_exact = (report.format, report.stored, report.conversations, report.reasons) == (
-            format, 10 * talks, talks, expected,
-        ) and (again.stored, again.known) == (0, 10 * talks)  # fmt: skip
-        wrong += [] if is_exact else [format]
-        print(
-            f"{format:12} {report.stored:,} stored, {report.left:,} left, {again.known:,} known "
-            f"again; {'exact' if is_exact else report}; {10 * talks / took:,.0f} a second",
-            flush=True,
-        )
-        path.unlink()
+        wrong += counted(format, path, talks, losses, conversations=talks)
+    for format, (_, _, losses) in MEMORIES.items():
+        path = write_memories(folder, format, talks)
+        wrong += counted(format, path, talks, losses, conversations=0)
     if wrong:
         sys.exit(f"not exact: {', '.join(wrong)}")
+
+
+def counted(
+    format: str, path: Path, talks: int, losses: Counter[str], *, conversations: int
+) -> list[str]:
+    """Import a file twice; return its format if a count differs from what was written."""
+    with simonides.open(path.with_suffix(".db"), embedder="none") as store:
+        memory = store.memory(user="ana")
+        began = time.perf_counter()
+        report = memory.data.import_from(path)
+        took = time.perf_counter() - began
+        again = memory.data.import_from(path)
+        store._engine.worker.stop()
+    expected = {reason: count * talks for reason, count in losses.items()}
+    is_exact = (report.format, report.stored, report.conversations, report.reasons) == (
+        format, 10 * talks, conversations, expected,
+    ) and (again.stored, again.known) == (0, 10 * talks)  # fmt: skip
+    print(
+        f"{path.name:24} {report.stored:,} stored, {report.left:,} left, {again.known:,} known "
+        f"again; {'exact' if is_exact else report}; {10 * talks / took:,.0f} a second",
+        flush=True,
+    )
+    return [] if is_exact else [path.name]
 
 
 def talk_of(number: int) -> list[Row]:

@@ -17,7 +17,7 @@ from itertools import cycle, groupby, islice, pairwise
 from typing import NamedTuple
 
 from simonides.capture.wordings import class_at, class_in, class_of, plain, shape
-from simonides.text.patterns import spans
+from simonides.text.patterns import encoded, spans
 from simonides.text.words import read_toml
 
 MAX_FRAMES = 100
@@ -247,9 +247,10 @@ def _framed(text: str) -> list[tuple[int, int]]:
     # matches the opening only, if the frame ends with its paragraph or with the message.
     text = text.replace("\r\n", " \n").replace("\n \n", "\n\n\n")  # of the same length
     framed: list[tuple[int, int]] = []
-    last = ""
-    for until, pattern in _patterns():
-        hits = list(islice(spans(pattern, text, group=1), MAX_FRAMES))
+    last, data = "", encoded(text)
+    for until, pattern, needed in _patterns():
+        is_likely = not needed or next(spans(needed, data), None) is not None
+        hits = list(islice(spans(pattern, data, group=1), MAX_FRAMES)) if is_likely else []
         if until == "endings" != last:
             framed += _tagged(text, framed)
         last = until
@@ -266,14 +267,15 @@ def _framed(text: str) -> list[tuple[int, int]]:
 
 
 @lru_cache(maxsize=1)
-def _patterns() -> list[tuple[str, str]]:
+def _patterns() -> list[tuple[str, str, str]]:
+    """Return until where a frame goes, its pattern, and what a text with it also has, or ""."""
     tables = read_toml("capture", "segments.toml")
     words = {name: word.replace("\n", "") for name, word in tables["words"].items()}
+    needed = {name: _filled(pattern, words) for name, pattern in tables["needed"].items()}
     return [
-        (until, f"(?im){_filled(pattern, words)}")
-        for until, patterns in tables.items()
-        if until != "words"
-        for pattern in patterns.values()
+        (until, f"(?im){_filled(pattern, words)}", needed.get(f"{until}.{name}", ""))
+        for until in ("frames", "paragraphs", "endings")
+        for name, pattern in tables[until].items()
     ]
 
 

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
+from simonides.text.analyse import CACHED_WORDS
 from simonides.text.patterns import PatternSet
 from simonides.text.words import listed, read_toml
 
@@ -37,6 +39,7 @@ _AKIN = ("spanish", "portuguese", "italian")
 """Languages that a short text does not tell apart."""
 
 _CYRILLIC = re.compile("[\u0400-\u04ff]")
+_ANY_WORD = re.compile(r"(?<![\w'])\w[\w']*")
 _KANA = re.compile("[\u3040-\u30ff]")
 
 
@@ -216,9 +219,15 @@ def tongue(text: str) -> str:
         return "japanese" if _KANA.search(text) else "chinese"
     if _CYRILLIC.search(text):
         return "russian"
-    counts = {name: len(_class("small_words", name).findall(text)) for name in _spaced()}
-    best, second = sorted(counts, key=lambda name: -counts[name])[:2]
+    counts = Counter(name for word in _ANY_WORD.findall(text) for name in _small_in(word))
+    best, second = sorted(_spaced(), key=lambda name: -counts[name])[:2]
     return best if counts[best] > counts[second] else ""
+
+
+@lru_cache(CACHED_WORDS)
+def _small_in(word: str) -> tuple[str, ...]:
+    """Return the languages in which a word is one of the commonest."""
+    return tuple(name for name in _spaced() if _class("small_words", name).match(word))
 
 
 def class_in(name: str, text: str, whole: str = "") -> re.Match[str] | None:
