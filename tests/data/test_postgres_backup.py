@@ -131,6 +131,8 @@ def test_what_was_decided_since_the_dump_holds(place):
     assert place.databases() == [place.name, f"{place.name}_before_1"]
     store = place()
     ana, admin = store.memory(user="ana"), store.admin(actor="root")
+    found = {each.name: each for each in admin.doctor().findings}
+    assert found["old databases"].remedy.startswith(f"run DROP DATABASE {place.name}_before_1 ")
     assert texts(store) == ["The office is in Oslo"]
     assert texts(store, "ben") == []
     assert [each.value for each in ana.privacy.list()] == ["religion"]

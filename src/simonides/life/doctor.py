@@ -75,7 +75,7 @@ def doctor(engine: Engine, who: Principal, *, full: bool = False) -> Diagnosis:
     step = 1 if full else max(1, len(every) // SAMPLE)
     owners = every[engine.clock.now_ms() // DAY_MS % step :: step]
     checks: tuple[Callable[[Engine], Findings], ...] = (
-        _backups, _rules, _jobs, partial(_digests, owners=every[:DIGESTS]),
+        _backups, _old_databases, _rules, _jobs, partial(_digests, owners=every[:DIGESTS]),
         partial(_integrity, owners=owners), partial(_days, owners=owners),
         partial(_vectors, owners=owners), partial(_tokens, who=who),
     )  # fmt: skip
@@ -142,11 +142,14 @@ def _file(settings: Settings, path: Path) -> Findings:
         "log", f"{log.name} has {size // MIB} MiB",
         "a reader stays open: restart the programs that have the store open", ok=size <= MOST_LOG,
     )  # fmt: skip
-    if left := sorted(each.name for each in path.parent.glob(f"{path.name}.before-*")):
-        yield _finding(
-            "old files", f"{', '.join(left)} may hold what was forgotten since a restore",
-            f"delete {path.parent / left[0]} when you do not need it any more",
-        )  # fmt: skip
+    left = sorted(each.name for each in path.parent.glob(f"{path.name}.before-*"))
+    yield from _old("files", left, f"delete {path.parent / left[0]}" if left else "")
+
+
+def _old(kind: str, names: list[str], remedy: str) -> Findings:
+    if names:
+        found = f"{', '.join(names)} may hold what was forgotten since a restore"
+        yield _finding(f"old {kind}", found, f"{remedy} when you do not need it any more")
 
 
 def _rights(path: Path) -> Findings:
@@ -239,6 +242,14 @@ def _backups(engine: Engine) -> Findings:
         yield _finding("backup content", str(error), remedy)
     else:
         yield _finding("backup content", f"{made[0].name} opens and is whole")
+
+
+def _old_databases(engine: Engine) -> Findings:
+    if engine.db.backend == "postgresql":
+        from simonides.storage.postgres_backup import old_databases  # with its driver
+
+        names = old_databases(engine.db)
+        yield from _old("databases", names, f"run DROP DATABASE {names[0]}" if names else "")
 
 
 def _check_backup(engine: Engine, path: Path) -> None:

@@ -33,6 +33,7 @@ from simonides.core.errors import (
     StoreUnavailable,
 )
 from simonides.core.settings import program_environment
+from simonides.storage.database import Database
 from simonides.storage.files import Swap, error_of, give_name
 from simonides.storage.postgres import (
     PARTS,
@@ -53,6 +54,10 @@ LONGEST_NAME = 50
 
 UNFINISHED = "simonides restore: not finished"
 """Comment on a database that is being restored; only one with it is dropped."""
+
+_OLD = """
+SELECT datname FROM pg_database
+WHERE starts_with(datname, current_database() || '_before_') ORDER BY datname"""
 
 _IN_USE = "others have it open: stop programs, `simonides serve`, `simonides mcp` and poolers"
 
@@ -125,6 +130,13 @@ def dump(owner_url: str | None, path: Path, secret: str, wait_s: float) -> None:
         raise error_of(error, str(path), wait_s=wait_s, has_key=False) from error
     finally:
         partial.unlink(missing_ok=True)
+
+
+def old_databases(db: Database) -> list[str]:
+    """Return the names of the databases that restores have kept beside a store."""
+    with db.read() as connection:
+        rows = connection.rows(_OLD, {})
+    return [str(name) for (name,) in rows]
 
 
 def check_dump(path: Path) -> None:
