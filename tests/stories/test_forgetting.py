@@ -297,3 +297,40 @@ def test_the_users_own_words_are_asked_about(ana):
     assert not asked.done
     ana.pending.approve(ana.pending.list()[0].id)
     assert "mortgage" not in said(ana)
+
+
+@pytest.mark.real_encoder
+def test_forgetting_in_words_takes_what_an_agent_said_in_quite_other_words(ana):
+    talk = ana.session("monday")
+    talk.add(
+        [
+            {"role": "user", "content": "I'm three months behind with the rent."},
+            {"role": "assistant", "content": "Falling into arrears with a landlord is hard."},
+            {"role": "user", "content": "My sister Ada marries in May. I need a suit."},
+            {"role": "assistant", "content": "A navy suit goes with any wedding in May."},
+        ]
+    )
+    ana.remember(Draft("The user owes the landlord money", source="agent_inferred"))
+    ana.remember(Draft("The flat has three rooms", source="tool_verified"))
+    talk.add("Forget that I'm behind with the rent.")
+    left = " ".join(record.content for record in ana.list())
+    assert "arrears" not in left
+    assert "owes" not in left
+    assert "navy suit" in left
+    assert "three rooms" in left
+
+
+@pytest.mark.real_encoder
+def test_an_agents_words_nearer_to_what_stays_are_kept(ana):
+    talk = ana.session("monday")
+    talk.add(
+        [
+            {"role": "user", "content": "I'm allergic to peanuts."},
+            {"role": "user", "content": "My daughter Tess is allergic to cats."},
+            {"role": "assistant", "content": "I'll look for a house without cats for Tess."},
+        ]
+    )
+    talk.add("Forget that I'm allergic to peanuts.")
+    left = " ".join(record.content for record in ana.list())
+    assert "without cats" in left
+    assert "peanuts" not in left
