@@ -21,7 +21,7 @@ from simonides.core.engine import Engine
 from simonides.core.record import SUMMARY, Trust
 from simonides.core.scope import Principal
 from simonides.models.embedder import Embedder, EmbedderFailed, embed
-from simonides.recall.index import Floats, OwnerIndex
+from simonides.recall.index import BLOCK_ROWS, Floats, OwnerIndex
 from simonides.recall.view import View
 from simonides.storage.rows import MemoryRow, by_id, partition_of
 from simonides.text.analyse import analyse
@@ -145,7 +145,7 @@ def _meant(
     def kept(view: View) -> Floats:
         [part] = view.parts
         part.settle()
-        return part.nearest(vectors, _staying(part, goes))
+        return _nearest(part, vectors, _staying(part, goes))
 
     try:
         wholes = _wholes(embedder, [topic.words, *dict.fromkeys(told)][: 1 + MOST_TOLD])
@@ -174,6 +174,16 @@ def _staying(part: OwnerIndex, goes: Iterable[bytes]) -> NDArray[np.bool_]:
     stays: NDArray[np.bool_] = part.column("live") & ~part.column("fades")
     stays[part.rows_of(goes)] = False
     return stays
+
+
+def _nearest(part: OwnerIndex, vectors: Floats, chosen: NDArray[np.bool_]) -> Floats:
+    """Return the greatest cosine of each of some vectors with chosen rows; -1 without any."""
+    rows, most = np.flatnonzero(chosen), np.full(len(vectors), -1.0, np.float32)
+    for start in range(0, len(rows), BLOCK_ROWS):
+        block = rows[start : start + BLOCK_ROWS]
+        cells = part.vectors[block] * part.column("scale")[block, None]
+        np.maximum(most, (cells @ vectors.T).max(axis=0), out=most)
+    return most
 
 
 def _wholes(embedder: Embedder, texts: Sequence[str]) -> Floats:

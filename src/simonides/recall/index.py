@@ -451,15 +451,6 @@ class OwnerIndex:
         products *= self.column("scale")
         return products
 
-    def nearest(self, vectors: Floats, chosen: Bools) -> Floats:
-        """Return the greatest cosine of each of some vectors with chosen rows; -1 without any."""
-        rows, most = np.flatnonzero(chosen), np.full(len(vectors), -1.0, np.float32)
-        for start in range(0, len(rows), BLOCK_ROWS):
-            block = rows[start : start + BLOCK_ROWS]
-            cells = self.vectors[block] * self.column("scale")[block, None]
-            np.maximum(most, (cells @ vectors.T).max(axis=0), out=most)
-        return most
-
     def token_ids(self, row: int) -> list[int]:
         """Return the ids of the tokens of a row."""
         return _tokens(self._token_ids[row])
