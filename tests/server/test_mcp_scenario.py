@@ -92,7 +92,7 @@ def test_a_model_learns_finds_corrects_forgets_and_answers(url, token, store, mo
     assert said["forgets"] == (True, "The user was asked: delete. Forgotten.")
     assert "window seats" in said["answers"]
     assert "aisle" not in said["answers"]
-    assert "17" not in said["answers"]
+    assert "locker" not in said["answers"]
     assert set(used) == set(TOOLS), "each of the tools is of use"
     [question] = asked
     assert LOCKER in question, "only for the user's own the person is asked"
