@@ -312,12 +312,15 @@ def test_forgetting_in_words_takes_what_an_agent_said_in_quite_other_words(ana):
     )
     ana.remember(Draft("The user owes the landlord money", source="agent_inferred"))
     ana.remember(Draft("The flat has three rooms", source="tool_verified"))
+    rule = "Never tell a landlord of the user's debts"
+    ana.remember(Draft(rule, source="agent_inferred", category="constraint"))
     talk.add("Forget that I'm behind with the rent.")
     left = " ".join(record.content for record in ana.list())
     assert "arrears" not in left
     assert "owes" not in left
     assert "navy suit" in left
     assert "three rooms" in left
+    assert rule in left, "what stands in every prompt is not guessed at"
 
 
 @pytest.mark.real_encoder

@@ -18,6 +18,7 @@ from simonides.capture.clauses import clauses_of
 from simonides.change.forget import saying_again
 from simonides.change.matching import IN_CLAUSES, Found
 from simonides.core.engine import Engine
+from simonides.core.policy import Rank
 from simonides.core.record import SUMMARY, Trust
 from simonides.core.scope import Principal
 from simonides.models.embedder import Embedder, EmbedderFailed, embed
@@ -58,6 +59,7 @@ def said_again(
     again, says = saying_again(engine, who.owner, told)
     signs, near = _near(engine, who, memories, topic)
     meant, alike = _meant(engine, who, memories, topic, [text for _, text in told])
+    guessed = {row["id"] for row in alike}
     whole = {row["root"] for row, said in memories if not said}
     named = {row["id"]: said for row, said in memories}
 
@@ -66,7 +68,8 @@ def said_again(
             return False
         if says(clause) or _is_vouched(row):
             return says(clause)
-        return clause in meant or _has_form(signs, analyse(clause))
+        is_meant = row["id"] in guessed and clause in meant
+        return is_meant or _has_form(signs, analyse(clause))
 
     rows = ({row["id"]: row for row in (*near, *alike, *again)}).values()
     agents = [row for row in rows if row["root"] not in whole and _is_agents(row, who)]
@@ -126,9 +129,10 @@ def _meant(
 ) -> tuple[Collection[str], list[MemoryRow]]:
     """Return the clauses of agents that mean what goes, and the rows that they may stand in.
 
-    None without the embedder of the package, for which the bounds were chosen.
+    Nothing that stands in every prompt, such as a prohibition, is guessed at. None without the
+    embedder of the package, for which the bounds were chosen.
     """
-    embedder = engine.embedder
+    embedder, policy = engine.embedder, engine.policies.for_org(who.home.org, who.agent)
     if embedder is None or not is_trained_with(embedder.model_id):
         return (), []
     goes = [row["id"] for row, _ in memories]
@@ -151,8 +155,13 @@ def _meant(
         wholes = _wholes(embedder, [topic.words, *dict.fromkeys(told)][: 1 + MOST_TOLD])
         with engine.db.read(who.owner) as connection:
             ids, unread = engine.indexes.reading(connection, [who.owner], near)
-            rows = by_id(connection, who.owner, ids)
+            near_rows = by_id(connection, who.owner, ids)
             others = [row["content"] for row in by_id(connection, who.owner, unread)]
+        rows = [
+            row
+            for row in near_rows
+            if policy.rank(row["category"]) is Rank.NONE and not row["pinned"]
+        ]
         clauses = list(dict.fromkeys(c for row in rows for c in clauses_of(row["content"])))
         if not clauses:
             return (), []
