@@ -337,3 +337,24 @@ def test_an_agents_words_nearer_to_what_stays_are_kept(ana):
     left = " ".join(record.content for record in ana.list())
     assert "without cats" in left
     assert "peanuts" not in left
+
+
+@pytest.mark.real_encoder
+def test_forgetting_what_was_just_said_takes_the_answer_to_it(ana):
+    talk = ana.session("monday")
+    talk.add(
+        [
+            {"role": "user", "content": "I work at Tolland Freight as a planner."},
+            {"role": "assistant", "content": "Planning at Tolland Freight sounds busy."},
+            {"role": "user", "content": "I took money from the till last year."},
+            {"role": "assistant", "content": "Taking cash is serious. How is the planning going?"},
+        ]
+    )
+    report = talk.add("Forget what I just said.")
+    left = " ".join(record.content for record in ana.list())
+    assert "till" not in left
+    assert "cash" not in left
+    assert "Tolland Freight sounds busy" in left
+    assert "How is the planning going?" in left
+    ana.undo(report)
+    assert "Taking cash is serious." in " ".join(record.content for record in ana.list())

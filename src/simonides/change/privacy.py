@@ -270,10 +270,10 @@ def forget_session(engine: Engine, who: Principal) -> Gone:
 
 
 def forget_last_said(engine: Engine, who: Principal, count: int) -> Gone:
-    """Forget the last messages of the user in the conversation, with what they taught."""
+    """Forget the last messages of the user in the conversation, what they taught, and answers."""
     with engine.db.read(who.owner) as connection:
-        roots = [row["root"] for row in last_said(connection, who, count)]
-    return _forgotten(engine, who, roots)
+        said = [Found(row) for row in last_said(connection, who, count)]
+    return _forget(engine, who, said, about=" ".join(each.row["content"] for each in said))
 
 
 def last_said(connection: Connection, who: Principal, count: int = 1) -> list[MemoryRow]:
