@@ -36,8 +36,8 @@ LEAST_TOLD, LEAST_ASKED = 0.25, 0.15
 """Cosines of a clause with what goes, and with the request, from which its meaning is near. Chosen
 on 50 stories: of the clauses that were left they find 45 %, and of those that are to stay 1 %."""
 
-MOST_ROWS, MOST_TOLD = 20, 12
-"""Texts of agents whose clauses are compared, and texts that go. They bound the time."""
+MOST_ROWS, MOST_TOLD, MOST_CLAUSES = 20, 12, 100
+"""Texts of agents, texts that go, and clauses that are compared: it takes at most half a second."""
 
 Terms = frozenset[str]
 
@@ -163,6 +163,7 @@ def _meant(
             if policy.rank(row["category"]) is Rank.NONE and not row["pinned"]
         ]
         clauses = list(dict.fromkeys(c for row in rows for c in clauses_of(row["content"])))
+        del clauses[MOST_CLAUSES:]
         if not clauses:
             return (), []
         vectors = _wholes(embedder, clauses)

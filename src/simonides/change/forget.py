@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -232,15 +234,20 @@ class Saying(NamedTuple):
         terms = self.terms - frozenset(analyse("I'm I"))  # an assistant says "you are"
         return [each for each in (terms, self.figures, value) if each]
 
-    def is_in(self, clause: str) -> bool:
-        """Whether a clause says it again: its figures, all of its words, or its value."""
-        clause = _by_speaker(clause)
-        terms, words = frozenset(analyse(clause)), read(clause)
+    def is_in(self, clause: str, terms: frozenset[str]) -> bool:
+        """Whether a clause says it again: its figures, all of its words, or its value.
+
+        Args:
+            clause: The clause, as the speaker of a statement says it.
+            terms: Its index terms.
+        """
         if self.figures and self.figures <= terms and (self.terms - self.figures) & terms:
             return True
         whole = 1 < len(self.terms) <= MOST_TERMS and self.terms <= terms
-        if whole and words.is_negated == self.is_negated and self.persons <= words.words:
-            return True
+        if whole:
+            words = read(clause)
+            if words.is_negated == self.is_negated and self.persons <= words.words:
+                return True
         if not self.key or self.value not in clause.casefold():
             return False
         return any(
@@ -298,8 +305,11 @@ def saying_again(
             hits |= np.bincount(rows, minlength=part.size) == len(probe)
         return [part.ids[row] for row in np.flatnonzero(hits & part.column("live")).tolist()]
 
+    @cache
     def says(clause: str) -> bool:
-        return any(saying.is_in(clause) for saying in sayings)
+        clause = _by_speaker(clause)
+        terms = frozenset(analyse(clause))
+        return any(saying.is_in(clause, terms) for saying in sayings)
 
     with engine.db.read(owner) as connection:
         ids = engine.indexes.reading(connection, [owner], chosen)
@@ -311,8 +321,9 @@ def redacted(engine: Engine, row: MemoryRow, gone: tuple[str, ...]) -> Redaction
     """Return what is left of a text without some clauses or parts of them; without any, nothing."""
     content = row["content"]
     gone = gone or (content,)  # where no clause is to go, what is to go is spread over them
+    often = Counter(clauses_of(content))
     for part in gone:
-        content = content.replace(part, GAP, 1)
+        content = content.replace(part, GAP, max(often[part], 1))
     vector: Vector = None
     if engine.embedder is not None and row["vector"] is not None:
         [vector] = embed(engine.embedder, [content])
