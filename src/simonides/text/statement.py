@@ -107,6 +107,7 @@ def content_hash(text: str) -> str:
     return hashlib.sha256(normal_form(text).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+@lru_cache(maxsize=64)
 def read(text: str) -> NormalForm:
     """Return a text prepared for comparison, in time linear in the text."""
     words = [word for chunk in text.split() for word in _words(chunk)]
