@@ -301,8 +301,8 @@ def test_the_users_own_words_are_asked_about(ana):
 
 def test_a_clause_that_stands_twice_in_a_turn_goes_twice(ana):
     ana.add("I have a tight deadline for the film.")
-    twice = "You have a tight deadline for the film. Sleep well. You have a tight deadline for the film."
-    ana.add({"role": "assistant", "content": twice})
+    said = "You have a tight deadline for the film."
+    ana.add({"role": "assistant", "content": f"{said} Sleep well. {said}"})
     report = ana.add("Forget the deadline for the film.")
     assert report.lines[0].asked[0].answer.startswith("Forgotten")
     assert [record.content for record in ana.list()] == ["[…] Sleep well. […]"]
