@@ -1,13 +1,15 @@
 """What is left of something after the user has asked to forget it: in turns, notes, summaries.
 
-    python -m benchmarks.forgetting benchmarks/forgetting.yaml [--all] [--derived]
+    python -m benchmarks.forgetting benchmarks/forgetting.yaml [--all] [--derived | --by-id]
 
 Each story of the file has talks, notes of an agent, a request, and expressions that must match
 nothing, or something, that is stored afterwards. A question that the request leaves is
 approved, if it proposes anything. --all prints what went wrong in each story.
 
-With --derived the assistant says nothing of its own, and the user's statements themselves are
-forgotten, so that all that is left would be what the program derived: facts, summaries, receipts.
+With --by-id no request is made: the user's statements that match are forgotten by their ids, but
+for those that are to stay in part. With --derived the assistant says nothing of its own, and the
+user's statements themselves are forgotten, so that all that is left would be what the program
+derived: facts, summaries, receipts.
 """
 
 from __future__ import annotations
@@ -52,20 +54,38 @@ def stored(memory: simonides.Memory) -> list[str]:
     return texts + sessions + [str(each) for each in memory.pending.list()]
 
 
-def judged(memory: simonides.Memory, story: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the expressions that matched before and not as they should after the request."""
-    before = stored(memory)
-    last = memory.session("later")
-    last.add({"role": "user", "content": story["forget"]})
+def matches(pattern: str, texts: list[str]) -> bool:
+    return any(re.search(pattern, text, re.IGNORECASE | re.DOTALL) for text in texts)
+
+
+def requested(memory: simonides.Memory, story: dict[str, Any]) -> list[Any]:
+    """Ask for it in words; return the questions that this left, which are approved."""
+    memory.session("later").add({"role": "user", "content": story["forget"]})
     asked = [each for each in memory.pending.list() if each.kind == "privacy"]
     for each in asked:
         with contextlib.suppress(simonides.InvalidInput):  # nothing is proposed
             memory.pending.approve(each.id)
+    return asked
+
+
+def deleted(memory: simonides.Memory, story: dict[str, Any]) -> list[Any]:
+    """Forget what the user said by its ids."""
+    for record in memory.list(limit=1000):
+        is_meant = any(matches(pattern, [record.content]) for pattern in story["gone"])
+        is_mixed = any(matches(pattern, [record.content]) for pattern in story["stay"])
+        if record.trust != "agent" and is_meant and not is_mixed:
+            with contextlib.suppress(simonides.NotFound):  # it went with another one
+                memory.forget(record)
+    return []
+
+
+def judged(
+    memory: simonides.Memory, story: dict[str, Any], *, by_id: bool = False
+) -> dict[str, list[str]]:
+    """Return the expressions that matched before and not as they should after the request."""
+    before = stored(memory)
+    asked = deleted(memory, story) if by_id else requested(memory, story)
     after = stored(memory)
-
-    def matches(pattern: str, texts: list[str]) -> bool:
-        return any(re.search(pattern, text, re.IGNORECASE | re.DOTALL) for text in texts)
-
     stays = [p for p in story["stay"] if matches(p, before)]
     gone = [p for p in story["gone"] if matches(p, before)]
     return {
@@ -98,6 +118,7 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--derived", action="store_true")
+    parser.add_argument("--by-id", action="store_true")
     given = parser.parse_args()
     counts = Counter[str]()
     with simonides.open(":memory:", clock=ManualClock()) as store:
@@ -111,7 +132,7 @@ def main() -> None:
                 if left:
                     print(story["name"], left)
                 continue
-            found = judged(told(store, f"user{number}", story), story)
+            found = judged(told(store, f"user{number}", story), story, by_id=given.by_id)
             counts["stories"] += 1
             counts["nothing left"] += not found["left"]
             counts["nothing lost"] += not found["lost"]

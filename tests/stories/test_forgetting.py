@@ -367,3 +367,36 @@ def test_forgetting_what_was_just_said_takes_the_answer_to_it(ana):
     assert "How is the planning going?" in left
     ana.undo(report)
     assert "Taking cash is serious." in " ".join(record.content for record in ana.list())
+
+
+@pytest.mark.real_encoder
+def test_forgetting_a_memory_takes_what_agents_made_of_it(ana):
+    talk = ana.session("monday")
+    talk.add(
+        [
+            {"role": "user", "content": "I'm three months behind with the rent."},
+            {"role": "assistant", "content": "Falling into arrears with a landlord is hard."},
+            {"role": "user", "content": "My sister Ada marries in May. I need a suit."},
+            {"role": "assistant", "content": "A navy suit goes with any wedding in May."},
+        ]
+    )
+    ana.remember(Draft("The user owes the landlord money", source="agent_inferred"))
+    [turn] = [each for each in talk.messages() if "rent" in each.content]
+    ana.forget(turn)
+    left = " ".join(record.content for record in ana.list())
+    assert "arrears" not in left
+    assert "owes" not in left
+    assert "navy suit" in left
+    assert ana.audit.verify()
+
+
+@pytest.mark.real_encoder
+def test_forgetting_the_note_of_an_agent_takes_no_other_words_along(ana):
+    talk = ana.session("monday")
+    talk.add("I'm three months behind with the rent.")
+    talk.add({"role": "assistant", "content": "Falling into arrears with a landlord is hard."})
+    note = ana.remember(Draft("The user owes the landlord money", source="agent_inferred")).record
+    ana.forget(note)
+    left = " ".join(record.content for record in ana.list())
+    assert "arrears" in left
+    assert "behind with the rent" in left

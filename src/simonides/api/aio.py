@@ -1209,8 +1209,9 @@ class AsyncMemory:
     ) -> Outcome:
         """Delete a memory with all its versions and what was derived from it.
 
-        Turns that say it again stay without the clauses that do. A tombstone without content
-        stays: agents, tools and external text cannot teach it again, only the user can.
+        Turns that say it again stay without the clauses that do, and so do what agents made of it
+        in other words: answers, notes, summaries. A tombstone without content stays: agents, tools
+        and external text cannot teach it again, only the user can.
 
         Args:
             which: As for `correct`.

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from simonides.capture.asks import is_trained_with
 from simonides.capture.clauses import clauses_of
-from simonides.change.forget import saying_again
 from simonides.change.matching import IN_CLAUSES, Found
+from simonides.change.saying import saying_again
 from simonides.core.engine import Engine
 from simonides.core.policy import Rank
 from simonides.core.record import SUMMARY, Trust
@@ -43,7 +43,7 @@ Terms = frozenset[str]
 
 
 def said_again(
-    engine: Engine, who: Principal, memories: Sequence[Found], topic: Topic
+    engine: Engine, who: Principal, memories: Sequence[Found], topic: Topic | None
 ) -> list[Found]:
     """Return what agents made of memories that go: notes, and clauses of turns and summaries.
 
@@ -53,12 +53,14 @@ def said_again(
         engine: The store.
         who: The user.
         memories: What goes.
-        topic: What the request names.
+        topic: What the request names; None without a request, as single words then show little.
     """
     told = [(row, text) for row, said in memories for text in (said or (row["content"],))]
     again, says = saying_again(engine, who.owner, told)
-    signs, near = _near(engine, who, memories, topic)
-    meant, alike = _meant(engine, who, memories, topic, [text for _, text in told])
+    signs, near = (frozenset[str](), []) if topic is None else _near(engine, who, memories, topic)
+    texts = list(dict.fromkeys(text for _, text in told))
+    words = " ".join(texts) if topic is None else topic.words
+    meant, alike = _meant(engine, who, memories, words, texts)
     guessed = {row["id"] for row in alike}
     whole = {row["root"] for row, said in memories if not said}
     named = {row["id"]: said for row, said in memories}
@@ -66,7 +68,7 @@ def said_again(
     def is_said(row: MemoryRow, clause: str) -> bool:
         if clause in named.get(row["id"], ()):
             return False
-        if says(clause) or _is_vouched(row):
+        if says(clause) or is_vouched(row):
             return says(clause)
         is_meant = row["id"] in guessed and clause in meant
         return is_meant or _has_form(signs, analyse(clause))
@@ -99,7 +101,7 @@ def _near(
     engine: Engine, who: Principal, memories: Sequence[Found], topic: Topic
 ) -> tuple[Terms, list[MemoryRow]]:
     """Return the words of a request that only what goes has brought, and what holds one."""
-    goes = [row["id"] for row, _ in memories if _is_vouched(row)]
+    goes = [row["id"] for row, _ in memories if is_vouched(row)]
     kept = analyse(" ".join(_kept(memories)))
     words = [
         term
@@ -125,7 +127,7 @@ def _near(
 
 
 def _meant(
-    engine: Engine, who: Principal, memories: Sequence[Found], topic: Topic, told: Sequence[str]
+    engine: Engine, who: Principal, memories: Sequence[Found], words: str, told: Sequence[str]
 ) -> tuple[Collection[str], list[MemoryRow]]:
     """Return the clauses of agents that mean what goes, and the rows that they may stand in.
 
@@ -152,7 +154,7 @@ def _meant(
         return _nearest(part, vectors, _staying(part, goes))
 
     try:
-        wholes = _wholes(embedder, [topic.words, *dict.fromkeys(told)][: 1 + MOST_TOLD])
+        wholes = _wholes(embedder, [words, *told[:MOST_TOLD]])
         with engine.db.read(who.owner) as connection:
             ids, unread = engine.indexes.reading(connection, [who.owner], near)
             near_rows = by_id(connection, who.owner, ids)
@@ -213,7 +215,7 @@ def _kept(memories: Sequence[Found]) -> list[str]:
     return [
         clause
         for row, said in memories
-        if said and _is_vouched(row)
+        if said and is_vouched(row)
         for clause in clauses_of(row["content"])
         if clause not in said
     ]
@@ -242,7 +244,7 @@ def _words(topic: Topic) -> Terms:
     return named & frozenset(analyse(topic.words))
 
 
-def _is_vouched(row: MemoryRow) -> bool:
+def is_vouched(row: MemoryRow) -> bool:
     """Whether more than an agent's word stands behind a row: it is not an agent's, or confirmed."""
     return row["trust"] != Trust.AGENT or row["verified_at"] is not None
 

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import NamedTuple
-
-import numpy as np
 
 from simonides.capture.clauses import clauses_of
-from simonides.capture.slots import slots_of
+from simonides.change.derived import is_vouched, said_again
+from simonides.change.matching import Found
+from simonides.change.saying import saying_again
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound, StoreFull
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
-from simonides.core.policy import folded
 from simonides.core.record import GAP, Record, id_text, is_gap
 from simonides.core.scope import Principal, Scope
 from simonides.models.embedder import embed
 from simonides.recall.index import analysed
 from simonides.recall.lookup import name_of, own, versions
-from simonides.recall.view import View
 from simonides.storage import statements
-from simonides.storage.rows import MemoryRow, by_id, id_bytes
+from simonides.storage.rows import MemoryRow, id_bytes
 from simonides.storage.transaction import Transaction
-from simonides.text.analyse import analyse
-from simonides.text.statement import content_hash, read
+from simonides.text.statement import content_hash
 from simonides.write import pending
 from simonides.write.endings import note_endings
 from simonides.write.owner_write import OwnerWrite, owner_write
@@ -42,18 +36,6 @@ from simonides.write.versions import (
     vector_cells,
 )
 
-MOST_TERMS = 24
-"""Terms of a statement that is looked for in turns; a longer one is a text of its own. Chosen."""
-
-_AS_SPEAKER = {
-    "I'm": re.compile(r"\b(?:you are|you're|(?:the )?user is)\b", re.IGNORECASE),
-    "my": re.compile(r"\b(?:your|(?:the )?user's)\b", re.IGNORECASE),
-    "I": re.compile(r"\b(?:you|(?:the )?user)\b", re.IGNORECASE),
-}
-"""How a sentence about the user reads as the user's own."""
-
-_PERSONS = frozenset("i my me we our he his she her they their".split())
-
 
 def forget(
     engine: Engine,
@@ -65,12 +47,12 @@ def forget(
 ) -> Outcome:
     """Delete a memory with all its versions and what the owner derived from it; leave a tombstone.
 
-    Turns that say it again, of the user and of others, stay without the clauses that do. Copies
-    that were promoted from it go, too; what users derived from a memory of their org stays.
-    Content, vectors and index terms are gone from the file when this returns. Where another
-    connection reads at that moment, or the disk is full, the write-ahead log keeps the text until
-    it is joined. What stays is a digest without content, which keeps agents and external text from
-    teaching it again.
+    Turns that say it again, of the user and of others, stay without the clauses that do, and notes
+    that agents made of it go. Copies that were promoted from it go, too; what users derived from a
+    memory of their org stays. Content, vectors and index terms are gone from the file when this
+    returns. Where another connection reads at that moment, or the disk is full, the write-ahead log
+    keeps the text until it is joined. What stays is a digest without content, which keeps agents
+    and external text from teaching it again.
 
     Args:
         engine: The store.
@@ -106,7 +88,7 @@ def _forgotten(
     root = id_bytes(standing.root)
     # Copies go first: after a crash the original is still there, and the caller asks again.
     forget_copies(engine, who, standing.scope, root)
-    redactions = _said_again(engine, standing.owner, root) if turns else []
+    notes, redactions = _said_again(engine, who, standing.owner, root) if turns else ([], [])
     with owner_write(engine, standing.owner, who.name) as write:
         tx = write.tx
         rows = versions(tx.connection, tx.owner, root)
@@ -115,6 +97,8 @@ def _forgotten(
         if (current := tx.latest(root)) is not None:
             check_version(current["id"], if_version)
         events = forget_rows(tx, rows)
+        for note in notes:
+            events += forget_rows(tx, versions(tx.connection, tx.owner, note))
         for redaction in redactions:
             redact(write, redaction)
     return events
@@ -208,113 +192,38 @@ class Redaction:
     vector: Vector
 
 
-class Saying(NamedTuple):
-    """A statement that is to be forgotten, as it is looked for in a clause.
+def _said_again(
+    engine: Engine, who: Principal, owner: str, root: bytes
+) -> tuple[list[bytes], list[Redaction]]:
+    """Return what says again what a memory states, as `parted`: turns, and what agents made of it.
 
-    Attributes:
-        key: Name of the fact; empty without one.
-        value: Its value in small letters.
-        terms: Index terms of the statement.
-        figures: Those of them with three digits and more.
-        persons: Pronouns of the persons it is about.
-        is_negated: Whether it denies something.
+    Of an agent's own word nothing was made, and of one of an organisation nothing is the user's.
     """
-
-    key: str
-    value: str
-    terms: frozenset[str]
-    figures: frozenset[str]
-    persons: frozenset[str]
-    is_negated: bool
-
-    @property
-    def probes(self) -> list[frozenset[str]]:
-        """Terms of which a row that says it again holds all of one set."""
-        value = frozenset(analyse(self.value)) if self.key else frozenset[str]()
-        terms = self.terms - frozenset(analyse("I'm I"))  # an assistant says "you are"
-        return [each for each in (terms, self.figures, value) if each]
-
-    def is_in(self, clause: str, terms: frozenset[str]) -> bool:
-        """Whether a clause says it again: its figures, all of its words, or its value.
-
-        Args:
-            clause: The clause, as the speaker of a statement says it.
-            terms: Its index terms.
-        """
-        if self.figures and self.figures <= terms and (self.terms - self.figures) & terms:
-            return True
-        whole = 1 < len(self.terms) <= MOST_TERMS and self.terms <= terms
-        if whole:
-            words = read(clause)
-            if words.is_negated == self.is_negated and self.persons <= words.words:
-                return True
-        if not self.key or self.value not in clause.casefold():
-            return False
-        return any(
-            folded(slot.key) == folded(self.key) and slot.value.casefold().startswith(self.value)
-            for slot in slots_of(clause)
-        )
-
-
-def _by_speaker(text: str) -> str:
-    for word, pattern in _AS_SPEAKER.items():
-        text = pattern.sub(word, text)
-    return text
-
-
-def _saying(row: MemoryRow, text: str) -> Saying:
-    names = [row["key"], *json.loads(row["tags"] or "[]")]  # what has several values is tagged
-    key, value = next(filter(None, names), ""), row["object"] or row["content"]
-    text = _by_speaker(text)
-    terms, words = frozenset(analyse(text)), read(text)
-    figures = frozenset(term for term in terms if sum(map(str.isdigit, term)) > 2)
-    if figures:  # "4471" says nothing without its name
-        terms |= frozenset(analyse(key.replace("_", " ")))
-    persons = words.words & _PERSONS
-    return Saying(key, value.casefold(), terms, figures, persons, words.is_negated)
-
-
-def _said_again(engine: Engine, owner: str, root: bytes) -> list[Redaction]:
-    """Return what is left of the turns that say again what a memory states."""
     with engine.db.read(owner) as connection:
         said = versions(connection, owner, root)
     texts = [(row, text) for row in said for text in (row["content"], row["quote"]) if text]
     rows, says = saying_again(engine, owner, texts)
-    return [
-        redacted(engine, row, tuple(filter(says, clauses_of(row["content"]))))
+    found = [
+        Found(row, tuple(filter(says, clauses_of(row["content"]))))
         for row in rows
         if row["root"] != root and row["position"] is not None
     ]
+    goes = [row for row in said if row["known_to"] is None and is_vouched(row)]
+    if goes and owner == who.owner:
+        found += said_again(engine, who, [Found(row) for row in goes], topic=None)
+    return parted(engine, found)
 
 
-def saying_again(
-    engine: Engine, owner: str, told: Iterable[tuple[MemoryRow, str]]
-) -> tuple[list[MemoryRow], Callable[[str], bool]]:
-    """Return the rows in force that say again what some texts of memories say.
-
-    Returns:
-        The rows, and what tells whether a clause says it.
-    """
-    sayings = {_saying(row, text) for row, text in told}
-
-    def chosen(view: View) -> list[bytes]:
-        [part] = view.parts
-        hits = np.zeros(part.size, np.bool_)
-        for probe in {probe for saying in sayings for probe in saying.probes}:
-            rows, _, _ = part.postings(list(probe))
-            hits |= np.bincount(rows, minlength=part.size) == len(probe)
-        return [part.ids[row] for row in np.flatnonzero(hits & part.column("live")).tolist()]
-
-    @cache
-    def says(clause: str) -> bool:
-        clause = _by_speaker(clause)
-        terms = frozenset(analyse(clause))
-        return any(saying.is_in(clause, terms) for saying in sayings)
-
-    with engine.db.read(owner) as connection:
-        ids = engine.indexes.reading(connection, [owner], chosen)
-        rows = by_id(connection, owner, ids)
-    return [row for row in rows if any(map(says, clauses_of(row["content"])))], says
+def parted(engine: Engine, found: Iterable[Found]) -> tuple[list[bytes], list[Redaction]]:
+    """Return the roots of what goes as a whole, and what is left of what loses clauses."""
+    roots: dict[bytes, None] = {}
+    parts: dict[bytes, tuple[MemoryRow, dict[str, None]]] = {}
+    for row, said in found:
+        if said:  # clauses of one turn may be named, and others of it said again
+            parts.setdefault(row["id"], (row, {}))[1].update(dict.fromkeys(said))
+        else:
+            roots[row["root"]] = None
+    return list(roots), [redacted(engine, row, tuple(said)) for row, said in parts.values()]
 
 
 def redacted(engine: Engine, row: MemoryRow, gone: tuple[str, ...]) -> Redaction:
@@ -349,7 +258,7 @@ def redact(write: OwnerWrite, redaction: Redaction) -> bool:
         "terms": " ".join(analysis.terms), "marks": analysis.marks,
         "fingerprint": analysis.fingerprint, **vector_cells(redaction.vector),
     }  # fmt: skip
-    for clause in redaction.gone:
+    for clause in redaction.gone if is_vouched(row) else ():  # an agent's answer is no source
         bury(tx, [{**row, "content": clause, "key": None}])
     changed = changed_version(tx, row, **cells)
     for each in versions(tx.connection, tx.owner, row["root"]):  # an edit leaves older ones

@@ -22,8 +22,8 @@ from simonides.change.forget import (
     Redaction,
     forget_copies,
     forget_rows,
+    parted,
     redact,
-    redacted,
 )
 from simonides.change.matching import (
     Found,
@@ -248,12 +248,7 @@ def _forget(
 ) -> Gone:
     """Forget memories and clauses, what agents made of them, and what waits of a topic."""
     again = said_again(engine, who, memories, topic or topic_of(about)) if memories else []
-    roots = [row["root"] for row, said in (*memories, *again) if not said]
-    parts: dict[bytes, tuple[MemoryRow, dict[str, None]]] = {}
-    for row, said in (*memories, *again):
-        if said:  # clauses of one turn may be named, and others of it said again
-            parts.setdefault(row["id"], (row, {}))[1].update(dict.fromkeys(said))
-    redactions = [redacted(engine, row, tuple(said)) for row, said in parts.values()]
+    roots, redactions = parted(engine, (*memories, *again))
     says = None if topic is None else lambda text: topic.covers(analyse(text))
     return _forgotten(engine, who, roots, redactions, says)
 
