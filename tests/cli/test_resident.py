@@ -180,7 +180,9 @@ list
 list --json
 """.strip().splitlines()  # fmt: skip
 
-STAMPS = re.compile(r"\d{4}-\d\d-\d\d[T ][\d:.]+(?:[+]00:00|Z)?")
+STAMPS = re.compile(
+    r"\d{4}-\d\d-\d\d[T ][\d:.]+(?:[+]00:00|Z)?|(?<![\d:])\d\d:\d\d(?![\d:])"  # or a minute
+)
 IDS = re.compile(r"\b[0-9a-f]{8}(?:-?[0-9a-f]{4,}){0,4}\b")
 
 
