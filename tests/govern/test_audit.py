@@ -116,12 +116,21 @@ def test_a_row_given_to_another_owner_is_found(filled):
 
 
 @pytest.mark.parametrize("open_store", ["file", "encrypted", "postgres"], indirect=True)
-def test_with_another_key_everything_is_reported(filled, open_store):
-    other = open_store(audit_key="another")
-    assert len(other.memory(user="ana", org="acme").audit.verify().problems) >= 5
-    with pytest.raises(simonides.StoreCorrupt, match="outside simonides"):
-        open_store(audit_key="another", verify=True)
+def test_another_audit_key_is_refused_and_nothing_is_written(filled, open_store):
+    for key, said in (("another", "another audit key"), (None, "an audit key")):
+        with pytest.raises(simonides.KeyUnavailable, match=f"made under {said}$"):
+            open_store(audit_key=key)
     assert open_store(verify=True).admin("root").verify_audit()
+
+
+def test_a_key_for_a_store_that_was_made_without_one_is_refused(tmp_path):
+    path = tmp_path / "memory.db"
+    with simonides.open(path, embedder="none") as store:
+        store.memory(user="ana").remember("I like tea")
+    with pytest.raises(simonides.KeyUnavailable, match="no audit key; a key is for a new store"):
+        simonides.open(path, audit_key="a key")
+    with simonides.open(path, embedder="none", verify=True) as store:
+        assert store.memory(user="ana").audit.verify()
 
 
 def read_everything(store):

@@ -155,8 +155,14 @@ def leave_to_nobody(setup):
     setup.ana.session("later").digest("Where is the office?")
 
 
+def make_without_audit_key(setup):
+    setup.path = setup.path.with_name("unkeyed.db")
+    setup.again(audit_key=None)
+    setup.use()
+
+
 PLANTED = {
-    "no audit key": (lambda s: s.again(audit_key=None), "audit, audit key"),
+    "no audit key": (make_without_audit_key, "audit key"),
     "no key": (encrypt_nothing, "encryption"),
     "no organisation is asked for": (lambda s: s.again(require_org=False), "isolation"),
     "an old package": (age_package, "packages"),

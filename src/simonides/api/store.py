@@ -345,7 +345,8 @@ def open(
         tokens: Counts the tokens of a text for ``max_tokens``, as your model does; None estimates
             4 characters for one, 1.5 in Chinese, Japanese and Korean.
         key: Encrypts a SQLite file: 64 hexadecimal digits, or a passphrase.
-        audit_key: Keys the codes of the audit chain; keep it outside the store.
+        audit_key: Keys the codes of the audit chain; keep it outside the store. It is given when a
+            store is made; later another one, or none, is refused.
         verify: Check the whole audit chain first.
         clock: Time instead of the machine's.
         token: The credential for a server.
@@ -394,6 +395,7 @@ def open(
     )
     engine.worker.engine = engine
     store = Store(engine)
+    _check_key(store, engine)
     if verify:
         _verify(store, engine)
     return store
@@ -417,6 +419,17 @@ def remote_store(url: str, settings: Settings) -> Store:
 
     token = None if settings.token is None else settings.token.get_secret_value()
     return RemoteStore(Remote(url, token))
+
+
+def _check_key(store: Store, engine: Engine) -> None:
+    """Close a store with another audit key."""
+    from simonides.govern import audit
+
+    try:
+        audit.check_key(engine)
+    except KeyUnavailable:
+        store.close()
+        raise
 
 
 def _verify(store: Store, engine: Engine) -> None:

@@ -250,7 +250,7 @@ class MissingExtra(ConfigurationError, ImportError):
 
 
 class KeyUnavailable(ConfigurationError):
-    """The encryption key is missing, wrong or malformed. The message holds no key material."""
+    """The encryption or audit key is missing, wrong or malformed. The message holds no key."""
 
     hint = "provide the right key"
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from simonides.core.clock import FOREVER, parse_moment, to_ms
 from simonides.core.engine import Engine
-from simonides.core.errors import InvalidInput, ScopeDenied
+from simonides.core.errors import InvalidInput, KeyUnavailable, ScopeDenied
 from simonides.core.outcome import Event, EventType
 from simonides.core.results import AuditReport, Page
 from simonides.core.scope import GLOBAL, VIA, Principal, Right
@@ -40,6 +40,9 @@ Heads = Mapping[str, Sequence[Any]]
 
 BATCH = 1_000
 """Rows that a check reads at once."""
+
+OWNERS_TRIED = 20
+"""Owners by which a store tells whether an audit key is its own. Set by judgement."""
 
 COMPARED = 8_192
 """Rows of a table that are compared with their last events at once. Each time, all events of the
@@ -230,6 +233,32 @@ def _sum(connection: Connection, owner: str, key: bytes) -> bytes:
         for row in rows_of(connection, table, owner):
             total = added(total, row_digest(key, table, row))
     return total
+
+
+def check_key(engine: Engine) -> None:
+    """Refuse an audit key that is not the store's: what is written under it would fit no history.
+
+    A store in which some of it fits still opens, for the check to say what was changed.
+
+    Raises:
+        KeyUnavailable: If nothing fits the key.
+    """
+    with engine.db.read() as connection:
+        rows = connection.rows(statements.ROOTS, {})
+        secret = secret_of(connection) if rows else b""
+    roots = [(part, Root._make(row)) for part, *row in rows]
+    owners = engine.db.owners()[:OWNERS_TRIED] if roots else []
+    if not owners or any(root.fits(engine.audit_key, part, secret) for part, root in roots):
+        return
+    for owner in owners:
+        with engine.db.read(owner) as connection:
+            row = connection.one(statements.STATE, {"owner": owner})
+        if row is not None and OwnerState._make(row).fits(engine.audit_key, owner):
+            return
+    other = "another audit key" if engine.audit_key else "an audit key"
+    if engine.audit_key and any(root.fits(b"", part, secret) for part, root in roots):
+        other = "no audit key; a key is for a new store"
+    raise KeyUnavailable(f"{engine.db.location}: the history was made under {other}")
 
 
 def _check_roots(engine: Engine) -> Iterator[str]:

@@ -105,7 +105,7 @@ def of_files(settings: Settings, path: Path | None, backend: str) -> Findings:
     keyed = settings.audit_key is not None
     yield _finding(
         "audit key", "set" if keyed else "none: who can write the file can forge its history",
-        "set SIMONIDES_AUDIT_KEY, and keep the key outside the store", ok=keyed,
+        "set SIMONIDES_AUDIT_KEY before a store is made, and keep the key outside of it", ok=keyed,
     )  # fmt: skip
     yield _finding(
         "isolation", f"require_org is {str(settings.require_org).lower()}",
