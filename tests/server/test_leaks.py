@@ -305,11 +305,12 @@ def test_nothing_leaks_at_any_door(fresh, tmp_path):
     assert not any(line.startswith(("LEAK", "GAP")) for line in lines(report))
 
 
-def test_nothing_leaks_on_postgresql(postgres_place, tmp_path, capsys):
+def test_nothing_leaks_on_postgresql(postgres_place, tmp_path, capsys, monkeypatch):
     (tmp_path / "documents").mkdir()
     store = postgres_place(clock=None)
     report = leak_test_of(store, tmp_path / "documents", calls=200, cases=CASES)
     assert (report.leaks, report.gaps) == ([], [])
+    monkeypatch.setenv("SIMONIDES_AUDIT_KEY", "kept elsewhere")
     assert main(["--store", postgres_place.target, "leak-test", "--calls", "200"]) == 2
     assert "empty" in capsys.readouterr().err
 
