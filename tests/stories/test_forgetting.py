@@ -4,6 +4,13 @@ import pytest
 
 from simonides import Draft
 
+RENT = [
+    {"role": "user", "content": "I'm three months behind with the rent."},
+    {"role": "assistant", "content": "Falling into arrears with a landlord is hard."},
+    {"role": "user", "content": "My sister Ada marries in May. I need a suit."},
+    {"role": "assistant", "content": "A navy suit goes with any wedding in May."},
+]
+
 
 @pytest.fixture
 def left(store):
@@ -311,14 +318,7 @@ def test_a_clause_that_stands_twice_in_a_turn_goes_twice(ana):
 @pytest.mark.real_encoder
 def test_forgetting_in_words_takes_what_an_agent_said_in_quite_other_words(ana):
     talk = ana.session("monday")
-    talk.add(
-        [
-            {"role": "user", "content": "I'm three months behind with the rent."},
-            {"role": "assistant", "content": "Falling into arrears with a landlord is hard."},
-            {"role": "user", "content": "My sister Ada marries in May. I need a suit."},
-            {"role": "assistant", "content": "A navy suit goes with any wedding in May."},
-        ]
-    )
+    talk.add(RENT)
     ana.remember(Draft("The user owes the landlord money", source="agent_inferred"))
     ana.remember(Draft("The flat has three rooms", source="tool_verified"))
     rule = "Never tell a landlord of the user's debts"
@@ -372,14 +372,7 @@ def test_forgetting_what_was_just_said_takes_the_answer_to_it(ana):
 @pytest.mark.real_encoder
 def test_forgetting_a_memory_takes_what_agents_made_of_it(ana):
     talk = ana.session("monday")
-    talk.add(
-        [
-            {"role": "user", "content": "I'm three months behind with the rent."},
-            {"role": "assistant", "content": "Falling into arrears with a landlord is hard."},
-            {"role": "user", "content": "My sister Ada marries in May. I need a suit."},
-            {"role": "assistant", "content": "A navy suit goes with any wedding in May."},
-        ]
-    )
+    talk.add(RENT)
     ana.remember(Draft("The user owes the landlord money", source="agent_inferred"))
     [turn] = [each for each in talk.messages() if "rent" in each.content]
     ana.forget(turn)
