@@ -340,3 +340,23 @@ def test_an_inspection_finds_what_is_wrong_and_stores_nothing(ana, export, tmp_p
     assert "hunter2" not in page + str(found)
     assert not re.search("<script|src=|href=|url\\(|@import", page)
     assert not ana.list()
+
+
+@pytest.mark.real_encoder
+@pytest.mark.parametrize(("most", "goes"), [(20, True), (1, False)])
+def test_nothing_is_guessed_where_what_stays_is_not_yet_embedded(monkeypatch, tmp_path, most, goes):
+    monkeypatch.setattr("simonides.change.derived.MOST_ROWS", most)
+    with simonides.open(":memory:", clock=ManualClock()) as store:
+        ana = store.memory(user="ana")
+        ana.remember(simonides.Draft("The user owes the landlord money", source="agent_inferred"))
+        said = (
+            "I'm behind with the rent.",
+            "My sister marries in May.",
+            "My neighbour has a cello.",
+        )
+        lines = [{"role": "user", "session": "monday", "content": each} for each in said]
+        (tmp_path / "said.jsonl").write_text("\n".join(map(json.dumps, lines)))
+        assert ana.data.import_from(tmp_path / "said.jsonl").stored == 3  # vectors follow later
+        ana.privacy.forget("behind with the rent")
+        left = [record.content for record in ana.list()]
+        assert ("The user owes the landlord money" not in left) is goes

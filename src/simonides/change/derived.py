@@ -34,10 +34,10 @@ LEAST_STEM = 5
 
 LEAST_TOLD, LEAST_ASKED = 0.25, 0.15
 """Cosines of a clause with what goes, and with the request, from which its meaning is near. Chosen
-on 50 stories: of the clauses that were left they find 45 %, and of those that are to stay 1 %."""
+on 50 stories: 76 expressions that were left became 50, and 4 were lost instead of 2."""
 
 MOST_ROWS, MOST_TOLD, MOST_CLAUSES = 20, 12, 100
-"""Texts of agents, texts that go, and clauses that are compared: it takes at most half a second."""
+"""Texts of agents, texts that go, and clauses that are compared; they bound the time."""
 
 Terms = frozenset[str]
 
@@ -145,7 +145,7 @@ def _meant(
         found = np.max([part.dots(each) for each in wholes[1:]], axis=0)
         found[~(part.column("live") & part.column("fades"))] = -1.0
         rows = [row for row in np.argsort(-found)[:MOST_ROWS].tolist() if found[row] > 0]
-        unread = np.flatnonzero(_staying(part, goes) & ~part.column("embedded"))[-MOST_ROWS:]
+        unread = np.flatnonzero(_staying(part, goes) & ~part.column("embedded"))
         return [part.ids[row] for row in rows], [part.ids[row] for row in unread.tolist()]
 
     def kept(view: View) -> Floats:
@@ -157,6 +157,8 @@ def _meant(
         wholes = _wholes(embedder, [words, *told[:MOST_TOLD]])
         with engine.db.read(who.owner) as connection:
             ids, unread = engine.indexes.reading(connection, [who.owner], near)
+            if len(unread) > MOST_ROWS:  # as after an import: what stays could not be compared
+                return (), []
             near_rows = by_id(connection, who.owner, ids)
             others = [row["content"] for row in by_id(connection, who.owner, unread)]
         rows = [
