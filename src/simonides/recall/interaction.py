@@ -78,22 +78,30 @@ def cosines(tokens: NDArray[np.int8], others: NDArray[np.int8]) -> Floats:
     return tokens.astype(np.float32) @ others.T.astype(np.float32) * (UNIT * UNIT)
 
 
-def windows(best: Floats, before: Ints, after: Ints) -> Floats:
-    """Return what windows cover: a row, and the rows next to it a little less.
+def windows(best: Floats, before: Ints, after: Ints, worths: Floats) -> Floats:
+    """Return what the window of each row covers: a row, and the rows next to it a little less.
 
     Args:
         best: What each row covers of each token.
         before: The row before each in its session, `NONE` for none.
         after: The row after it.
+        worths: The weight of each token.
     """
     padded = np.concatenate([best, np.zeros((1, best.shape[1]), np.float32)])  # NONE is the last
-    near: Floats = np.maximum(best, NEAR * np.maximum(padded[before], padded[after]))
-    return near
+    near = np.maximum(best, NEAR * np.maximum(padded[before], padded[after]))
+    return _mean(near, worths)
 
 
-def sessions(best: Floats, session: Ints) -> Floats:
+def sessions(best: Floats, session: Ints, worths: Floats) -> Floats:
     """Return what the session of each row covers."""
     _, code = np.unique(session, return_inverse=True)
     covered = np.full((int(code.max(initial=-1)) + 1, best.shape[1]), -1.0, np.float32)
     np.maximum.at(covered, code, best)
-    return covered[code]
+    return _mean(covered, worths)[code]
+
+
+def _mean(covered: Floats, worths: Floats) -> Floats:
+    # Not `@`: where a query has five tokens, OpenBLAS's kernel for AVX-512 (0.3.31) also multiplies
+    # what lies on the stack behind them. The sums are right, but NumPy sees the invalid product.
+    mean: Floats = np.einsum("rt,t->r", covered, worths)
+    return mean

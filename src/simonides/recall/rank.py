@@ -269,8 +269,8 @@ class Ranking:
         self._place = np.full(view.size + 1, NONE)  # the last cell is that of no neighbour
         self._place[rows] = np.arange(len(rows))
         before, after = (self._place[view.column(name)[rows]] for name in ("before", "after"))
-        self._closer["window"] = windows(best, before, after) @ worths
-        self._closer["session"] = sessions(best, view.column("session")[rows]) @ worths
+        self._closer["window"] = windows(best, before, after, worths)
+        self._closer["session"] = sessions(best, view.column("session")[rows], worths)
         closer = doubt[rows] + _summed(self._weights, self._closer)
         # The others follow below, in the order of the first stage.
         rest = self._visible & (self._place[:-1] == NONE)
