@@ -56,7 +56,7 @@ def backup(opened, tmp_path):
     with opened() as store:
         ana, admin = store.memory(user="ana"), store.admin(actor="root")
         ana.remember("The office is in Oslo")
-        ana.remember("The dog is called Rex")
+        ana.remember("The dog is called Rex the Retriever")
         ana.privacy.refuse(about="health")
         admin.grant("ben", "org_write", org="default")
         return admin.backup(tmp_path / "backup.db")
@@ -86,7 +86,7 @@ def test_a_restored_store_is_as_it_was(opened, backup, path):
     assert (report.forgotten_again, report.decided_again) == (0, 0)
     assert report.events_lost == 1
     store = opened()
-    assert texts(store) == ["The dog is called Rex", "The office is in Oslo"]
+    assert texts(store) == ["The dog is called Rex the Retriever", "The office is in Oslo"]
     assert store.admin(actor="root").verify_audit()
     assert "The office has a garden" in texts(opened(report.moved_to))
     [event] = store.admin(actor="root").memory().audit.list(type="restored")
@@ -103,14 +103,14 @@ def test_what_was_decided_since_the_backup_holds(opened, backup, path):
         admin.new_token("laptop", user="ana")
         report = admin.restore(backup)
     assert (report.forgotten_again, report.decided_again) == (1, 5)
-    assert b"Rex" not in path.read_bytes()
+    assert b"Retriever" not in path.read_bytes()
     store = opened()
     ana, admin = store.memory(user="ana"), store.admin(actor="root")
     assert texts(store) == ["The office is in Oslo"]
     assert [each.value for each in ana.privacy.list()] == ["religion"]
     assert admin.grants(org="default") == []
     assert [token.name for token in admin.tokens()] == ["laptop"]
-    again = ana.remember(Draft("The dog is called Rex", source="agent_inferred"))
+    again = ana.remember(Draft("The dog is called Rex the Retriever", source="agent_inferred"))
     assert again.reasons == ("tombstoned",)
     assert admin.verify_audit()
 
@@ -119,12 +119,12 @@ def test_what_was_forgotten_and_told_again_may_be_told_again(opened, backup):
     with opened() as store:
         ana = store.memory(user="ana")
         ana.forget(ana.recall("dog")[0])
-        ana.remember("The dog is called Rex")
+        ana.remember("The dog is called Rex the Retriever")
         report = store.admin(actor="root").restore(backup)
     assert (report.forgotten_again, report.decided_again) == (1, 0)
     store = opened()
     assert texts(store) == ["The office is in Oslo"]
-    assert store.memory(user="ana").remember("The dog is called Rex")
+    assert store.memory(user="ana").remember("The dog is called Rex the Retriever")
 
 
 def test_a_turn_that_was_redacted_is_not_back(opened, tmp_path, path):
@@ -161,7 +161,7 @@ def test_a_log_of_another_file_is_refused_and_restored_from(opened, backup, path
         simonides.restore(backup, path, key=key)
     report = simonides.restore(backup, path, key=key, accept_loss=True)
     store = opened()
-    assert texts(store) == ["The dog is called Rex", "The office is in Oslo"]
+    assert texts(store) == ["The dog is called Rex the Retriever", "The office is in Oslo"]
     assert store.admin(actor="root").verify_audit()
     assert Path(f"{report.moved_to}-wal.other").stat().st_size > 0
 
@@ -171,7 +171,7 @@ def test_a_store_that_was_killed_is_restored(opened, backup, path, key, count):
     run(path, key, count, kills=True)
     report = simonides.restore(backup, path, key=key)
     assert report.events_lost == count
-    assert texts(opened()) == ["The dog is called Rex", "The office is in Oslo"]
+    assert texts(opened()) == ["The dog is called Rex the Retriever", "The office is in Oslo"]
     assert len(texts(opened(report.moved_to))) == count + 2
 
 
@@ -187,13 +187,13 @@ def test_a_file_that_is_overwritten_while_it_is_open_is_noticed(opened, backup, 
     with pytest.raises(simonides.StoreCorrupt):
         opened().memory(user="ana").list()
     simonides.restore(backup, path, key=key, accept_loss=True)
-    assert texts(opened()) == ["The dog is called Rex", "The office is in Oslo"]
+    assert texts(opened()) == ["The dog is called Rex the Retriever", "The office is in Oslo"]
 
 
 def test_a_backup_put_by_hand_where_no_log_is_opens(opened, backup, path):
     shutil.copyfile(backup, path)
     store = opened()
-    assert texts(store) == ["The dog is called Rex", "The office is in Oslo"]
+    assert texts(store) == ["The dog is called Rex the Retriever", "The office is in Oslo"]
     assert store.memory(user="ana").remember("The office has a garden")
 
 

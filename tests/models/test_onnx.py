@@ -4,7 +4,6 @@ import importlib.util
 import os
 import subprocess
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -135,53 +134,3 @@ done.set()
 raise SystemExit(any(failed))
 """
     subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=120)
-
-
-def test_a_fork_waits_for_runs_and_runs_wait_for_a_fork():
-    from simonides.models.onnx import _Forks
-
-    forks, may_end, forked = _Forks(), threading.Event(), threading.Event()
-
-    def run():
-        with forks.held_off():
-            may_end.wait(20)
-            assert not forked.is_set()
-
-    def fork():
-        forks.before()
-        forked.set()
-
-    with ThreadPoolExecutor(3) as pool:
-        first = pool.submit(run)
-        wait_until(lambda: forks._runs == 1)
-        forking = pool.submit(fork)
-        wait_until(lambda: forks._forks == 1)
-        second = pool.submit(run)
-        try:
-            assert forks._runs == 1
-            may_end.set()
-            first.result(20)
-            forking.result(20)
-            assert forks._runs == 0
-            forked.clear()
-        finally:
-            may_end.set()
-            forks.after_in_parent()
-        second.result(20)
-
-
-def wait_until(holds):
-    waited = threading.Event()
-    for _ in range(2_000):
-        if holds():
-            return
-        waited.wait(0.01)
-    raise TimeoutError
-
-
-def test_an_encoder_loads_no_runtime_before_the_first_text():
-    program = (
-        "import sys; from simonides.models import Encoder; Encoder();"
-        "assert not {'onnxruntime', 'threadpoolctl'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

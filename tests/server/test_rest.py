@@ -108,6 +108,19 @@ def test_a_write_under_one_key_is_done_once(ana):
     turn = {"Idempotency-Key": "turn-1"}
     for kept in (1, 0):
         assert ana("POST /v1/messages", {"messages": "Hello"}, headers=turn)["kept"] == kept
+    for key, text in (("turn-1", "Goodbye"), ("order-1", "Hello")):
+        used = {"Idempotency-Key": key}
+        other = ana("POST /v1/messages", {"messages": text}, headers=used, status=409)
+        assert other["code"] == "idempotency_mismatch"
+    malformed = {"messages": [{"role": "wizard", "content": "Hi"}]}
+    ana("POST /v1/messages", malformed, headers={"Idempotency-Key": "turn-2"}, status=400)
+    mended = ana("POST /v1/messages", {"messages": "Hi"}, headers={"Idempotency-Key": "turn-2"})
+    assert mended["kept"] == 1
+    secret = {"Idempotency-Key": "ghp_16C7e42F292c6912E7710c838347Ae178B4a"}
+    refused = ana("POST /v1/messages", {"messages": "Ho"}, headers=secret, status=400)
+    assert "holds a secret" in refused["detail"]
+    kept = [each["content"] for each in ana("GET /v1/memories")["items"]]
+    assert kept == ["Hi", "Hello", "The desk is oak"]
     assert (
         "remembering" in ana("POST /v1/recall", {"query": "x"}, headers=once, status=400)["detail"]
     )

@@ -3,6 +3,7 @@
 import pytest
 
 from simonides import Draft
+from simonides.core.errors import NotFound
 
 RENT = [
     {"role": "user", "content": "I'm three months behind with the rent."},
@@ -381,6 +382,58 @@ def test_forgetting_a_memory_takes_what_agents_made_of_it(ana):
     assert "owes" not in left
     assert "navy suit" in left
     assert ana.audit.verify()
+
+
+@pytest.mark.real_encoder
+@pytest.mark.parametrize("way", ["memory", "topic"])
+def test_what_an_agent_only_seems_to_have_said_comes_back(ana, way):
+    talk = ana.session("monday")
+    talk.add("I'm three months behind with the rent.")
+    said = "You are three months behind with the rent. Arrears with a landlord weigh on you."
+    talk.add({"role": "assistant", "content": f"{said} Wear the navy suit."})
+    ana.remember(Draft("The user owes the landlord money", source="agent_inferred"))
+    [turn, *_] = talk.messages()
+    ana.forget(turn) if way == "memory" else ana.privacy.forget("behind with the rent")
+    assert [record.content for record in ana.list()] == ["[…] […] Wear the navy suit."]
+    kept = next(event for event in ana.audit.list() if event.reason == "undo")
+    ana.undo(f"{kept.seq}")
+    left = sorted(record.content for record in ana.list())
+    assert left == [
+        "The user owes the landlord money",
+        "[…] Arrears with a landlord weigh on you. Wear the navy suit.",
+    ]
+    assert ana.audit.verify()
+
+
+@pytest.mark.real_encoder
+def test_what_seems_said_again_comes_back_by_the_outcome_for_ten_minutes(ana, clock):
+    ana.session("monday").add(RENT)
+    [turn, *_] = ana.session("monday").messages()
+    outcome = ana.forget(turn)
+    assert "arrears" not in " ".join(record.content for record in ana.list())
+    ana.undo(outcome)
+    left = " ".join(record.content for record in ana.list())
+    assert "arrears" in left
+    assert "behind with the rent" not in left
+    with pytest.raises(NotFound):
+        ana.undo(outcome)
+    outcome = ana.forget(ana.remember("I owe the landlord three months of rent").record)
+    assert "arrears" not in " ".join(record.content for record in ana.list())
+    clock.advance(minutes=11)
+    with pytest.raises(NotFound):
+        ana.undo(outcome)
+
+
+@pytest.mark.real_encoder
+def test_a_copy_of_what_is_forgotten_for_good_comes_back_no_more(ana, store):
+    ana.session("monday").add("My sister Olga lives in Oslo. I had surgery in May.")
+    report = ana.add("Forget that I had surgery in May.")
+    ana.remember("My sister Olga lives in Oslo", key="sister")
+    ana.forget("sister")
+    with pytest.raises(NotFound):
+        ana.undo(report)
+    store.flush()
+    assert not any("Olga" in record.content for record in ana.list())
 
 
 @pytest.mark.real_encoder

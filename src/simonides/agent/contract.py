@@ -15,6 +15,7 @@ from simonides.agent.result import Intent
 from simonides.core.errors import InvalidInput
 from simonides.core.policy import Policy, ProposalLimits, folded
 from simonides.core.validation import text
+from simonides.text.patterns import is_whole
 from simonides.write.candidate import MAX_KEY_CHARS
 
 PREFIX = "Incident update:"
@@ -59,15 +60,13 @@ def proposals_of(raw: Any, policy: Policy) -> list[AgentProposal]:
 
 
 def _proposal(item: Any, policy: Policy) -> AgentProposal:
-    import re2
-
     limits = policy.proposals
     _candidates(isinstance(item, dict), "item")
     _candidates("key" in item and "value" in item, "missing_keys")
     key, value = _text(item["key"]), _text(item["value"])
     scope = _text(_given(item, "scope", "user"))
     _candidates(len(key) <= MAX_KEY_CHARS, "key")
-    _candidates(re2.fullmatch(policy.callers.key_pattern, key), "key")
+    _candidates(is_whole(policy.callers.key_pattern, key), "key")
     must(limits.category_of(key) is not None, f"memory_key_not_allowed_policy:{key}")
     _candidates(value != "", "value")
     _candidates(len(value) <= limits.max_value_chars, "value_too_long")

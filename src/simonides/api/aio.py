@@ -378,7 +378,9 @@ class AsyncPrivacy:
     async def forget(self, about: str) -> int:
         """Forget what a topic or a person names; return how many memories that changed.
 
-        A turn that speaks of other things, too, stays without the clauses about it.
+        A turn that speaks of other things, too, stays without the clauses about it. What agents
+        only seem to have said of it comes back for ten minutes, with `Memory.undo` of the event of
+        ``audit.list()`` whose reason is ``undo``.
 
         Args:
             about: In plain words, for example ``my wife``.
@@ -1210,8 +1212,9 @@ class AsyncMemory:
         """Delete a memory with all its versions and what was derived from it.
 
         Turns that say it again stay without the clauses that do, and so do what agents made of it
-        in other words: answers, notes, summaries. A tombstone without content stays: agents, tools
-        and external text cannot teach it again, only the user can.
+        in other words: answers, notes, summaries. Of these a sentence that only seems to say it
+        comes back with `undo` of the outcome, for ten minutes. A tombstone without content stays:
+        agents, tools and external text cannot teach it again, only the user can.
 
         Args:
             which: As for `correct`.
@@ -1227,7 +1230,8 @@ class AsyncMemory:
     async def undo(self, outcome: Outcome | Outcomes | AddReport | Event | Asked | str) -> Outcome:
         """Take a change back: what it stored ends, and what it ended or changed is as before.
 
-        What was forgotten in words comes back within ten minutes; what `forget` deleted does not.
+        What was forgotten in words comes back within ten minutes. Of what `forget` deleted that is
+        what agents only seemed to have said of it; the rest does not come back.
 
         Args:
             outcome: What a write returned; or an event of ``audit.list()``, or its number. Of what
@@ -1235,7 +1239,7 @@ class AsyncMemory:
 
         Raises:
             InvalidInput: If it has nothing that can be taken back, or something came after it.
-            NotFound: If the time is over.
+            NotFound: If the time is over, or what it holds was forgotten for good since.
             StoreError: If the store could not; nothing came back.
         """
         return await self._threads.write(self._blocking.undo, outcome)

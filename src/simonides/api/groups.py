@@ -300,7 +300,9 @@ class Privacy(Bound):
     def forget(self, about: str) -> int:
         """Forget what a topic or a person names; return how many memories that changed.
 
-        A turn that speaks of other things, too, stays without the clauses about it.
+        A turn that speaks of other things, too, stays without the clauses about it. What agents
+        only seem to have said of it comes back for ten minutes, with `Memory.undo` of the event of
+        ``audit.list()`` whose reason is ``undo``.
 
         Args:
             about: In plain words, for example ``my wife``.

@@ -423,8 +423,9 @@ class Memory(Bound):
         """Delete a memory with all its versions and what was derived from it.
 
         Turns that say it again stay without the clauses that do, and so do what agents made of it
-        in other words: answers, notes, summaries. A tombstone without content stays: agents, tools
-        and external text cannot teach it again, only the user can.
+        in other words: answers, notes, summaries. Of these a sentence that only seems to say it
+        comes back with `undo` of the outcome, for ten minutes. A tombstone without content stays:
+        agents, tools and external text cannot teach it again, only the user can.
 
         Args:
             which: As for `correct`.
@@ -442,7 +443,8 @@ class Memory(Bound):
     def undo(self, outcome: Outcome | Outcomes | AddReport | Event | Asked | str) -> Outcome:
         """Take a change back: what it stored ends, and what it ended or changed is as before.
 
-        What was forgotten in words comes back within ten minutes; what `forget` deleted does not.
+        What was forgotten in words comes back within ten minutes. Of what `forget` deleted that is
+        what agents only seemed to have said of it; the rest does not come back.
 
         Args:
             outcome: What a write returned; or an event of ``audit.list()``, or its number. Of what
@@ -450,7 +452,7 @@ class Memory(Bound):
 
         Raises:
             InvalidInput: If it has nothing that can be taken back, or something came after it.
-            NotFound: If the time is over.
+            NotFound: If the time is over, or what it holds was forgotten for good since.
             StoreError: If the store could not; nothing came back.
         """
         from simonides.change.undo import undo

@@ -11,6 +11,7 @@ from weakref import WeakSet
 
 from simonides.api.call import Bound, check_org, engine_of, no_attribute
 from simonides.api.memory import Memory
+from simonides.core import forks  # noqa: F401  registered before the databases
 from simonides.core.clock import Clock, Ids, SystemClock
 from simonides.core.engine import Engine
 from simonides.core.errors import (
@@ -70,6 +71,8 @@ def _after_fork() -> None:
             getattr(part, "after_fork", lambda: None)()
 
 
+# What is registered later is called earlier before a fork: calls of the databases, which must come
+# to their ends, still search texts, and `core.forks` stops that.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=partial(_for_databases, "before_fork"),

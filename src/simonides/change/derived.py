@@ -8,7 +8,7 @@ to what goes, and nearer to the request than to all that stays.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,10 +44,11 @@ Terms = frozenset[str]
 
 def said_again(
     engine: Engine, who: Principal, memories: Sequence[Found], topic: Topic | None
-) -> list[Found]:
+) -> tuple[list[Found], list[Found]]:
     """Return what agents made of memories that go: notes, and clauses of turns and summaries.
 
-    An agent reaches nothing that is private to another one, or kept for another purpose.
+    First what says them again, then what only seems to. An agent reaches nothing that is private to
+    another one, or kept for another purpose.
 
     Args:
         engine: The store.
@@ -61,30 +62,44 @@ def said_again(
     texts = list(dict.fromkeys(text for _, text in told))
     words = " ".join(texts) if topic is None else topic.words
     meant, alike = _meant(engine, who, memories, words, texts)
-    guessed = {row["id"] for row in alike}
+    near_in_meaning = {row["id"] for row in alike}
     whole = {row["root"] for row, said in memories if not said}
     named = {row["id"]: said for row, said in memories}
 
     def is_said(row: MemoryRow, clause: str) -> bool:
-        if clause in named.get(row["id"], ()):
+        return clause not in named.get(row["id"], ()) and says(clause)
+
+    def seems_said(row: MemoryRow, clause: str) -> bool:
+        if clause in named.get(row["id"], ()) or says(clause) or is_vouched(row):
             return False
-        if says(clause) or is_vouched(row):
-            return says(clause)
-        is_meant = row["id"] in guessed and clause in meant
+        is_meant = row["id"] in near_in_meaning and clause in meant
         return is_meant or _has_form(signs, analyse(clause))
 
     rows = ({row["id"]: row for row in (*near, *alike, *again)}).values()
     agents = [row for row in rows if row["root"] not in whole and _is_agents(row, who)]
+    certain = _made(agents, is_said, [text for _, said in memories for text in said])
+    return certain, _made(agents, seems_said, ())
+
+
+def _made(
+    agents: Sequence[MemoryRow], is_said: Callable[[MemoryRow, str], bool], gone: Iterable[str]
+) -> list[Found]:
+    """Return the clauses that are said again; a note goes as a whole.
+
+    Args:
+        agents: What agents said.
+        is_said: Tells of a clause of a row whether it is said again.
+        gone: What goes beside, which summaries may quote.
+    """
     made = [
         (row, tuple(clause for clause in clauses_of(row["content"]) if is_said(row, clause)))
         for row in agents
     ]
-    gone = [text for _, said in (*memories, *made) for text in said]
+    gone = [*gone, *(text for _, said in made for text in said)]
     found = [
         (row, said if row["category"] != SUMMARY else _quoted(row, said, gone))
         for row, said in made
     ]
-    # A note goes as a whole.
     return [
         Found(row, said if row["category"] in IN_CLAUSES else ()) for row, said in found if said
     ]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from simonides.capture.clauses import clauses_of
 from simonides.change.derived import is_vouched, said_again
 from simonides.change.matching import Found
 from simonides.change.saying import saying_again
+from simonides.change.undo import keep_for_undo
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound, StoreFull
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
@@ -32,7 +34,7 @@ from simonides.write.versions import (
     changed_version,
     check_version,
     enter,
-    in_force,
+    standing,
     vector_cells,
 )
 
@@ -50,7 +52,8 @@ def forget(
     Turns that say it again, of the user and of others, stay without the clauses that do, and notes
     that agents made of it go. Copies that were promoted from it go, too; what users derived from a
     memory of their org stays. Content, vectors and index terms are gone from the file when this
-    returns. Where another connection reads at that moment, or the disk is full, the write-ahead log
+    returns, but for what an agent only seems to have made of it: `undo` brings that back for ten
+    minutes. Where another connection reads at that moment, or the disk is full, the write-ahead log
     keeps the text until it is joined. What stays is a digest without content, which keeps agents
     and external text from teaching it again.
 
@@ -65,31 +68,37 @@ def forget(
         NotFound: If there is no such memory of the principal's own.
         ChangedMeanwhile: If it is another version than ``if_version``.
     """
-    standing = own(engine, who, which)
-    check_version(id_bytes(standing.id), if_version)
+    record = own(engine, who, which)
+    check_version(id_bytes(record.id), if_version)
     try:
-        events = _forgotten(engine, who, standing, which, if_version, turns=turns)
+        events = _forgotten(engine, who, record, which, if_version, turns=turns)
         engine.db.checkpoint()
     except StoreFull:
         engine.db.make_room()  # a checkpoint would use it up
-        events = _forgotten(engine, who, standing, which, if_version, turns=turns)
+        events = _forgotten(engine, who, record, which, if_version, turns=turns)
     return Outcome(kind=OutcomeKind.FORGOTTEN, events=tuple(events))
 
 
 def _forgotten(
     engine: Engine,
     who: Principal,
-    standing: Record,
+    record: Record,
     which: object,
     if_version: object,
     *,
     turns: bool,
 ) -> list[Event]:
-    root = id_bytes(standing.root)
+    root = id_bytes(record.root)
     # Copies go first: after a crash the original is still there, and the caller asks again.
-    forget_copies(engine, who, standing.scope, root)
-    notes, redactions = _said_again(engine, who, standing.owner, root) if turns else ([], [])
-    with owner_write(engine, standing.owner, who.name) as write:
+    forget_copies(engine, who, record.scope, root)
+    again = seeming = NOTHING
+    says: Callable[[str], bool] | None = None
+    if turns:
+        again, seeming, says = _said_again(engine, who, record.owner, root)
+    for note in again.roots:
+        forget_copies(engine, who, record.scope, note)
+    copies = {note: forget_copies(engine, who, record.scope, note) for note in seeming.roots}
+    with owner_write(engine, record.owner, who.name) as write:
         tx = write.tx
         rows = versions(tx.connection, tx.owner, root)
         if not rows:
@@ -97,11 +106,10 @@ def _forgotten(
         if (current := tx.latest(root)) is not None:
             check_version(current["id"], if_version)
         events = forget_rows(tx, rows)
-        for note in notes:
-            events += forget_rows(tx, versions(tx.connection, tx.owner, note))
-        for redaction in redactions:
-            redact(write, redaction)
-    return events
+        if says is not None:
+            pending.forget_waiting(tx, says, copies=True)
+        _, others = take_out(engine, write, again, seeming, copies)
+    return [*events, *others]
 
 
 def forget_copies(engine: Engine, who: Principal, scope: Scope, root: bytes) -> list[str]:
@@ -192,10 +200,57 @@ class Redaction:
     vector: Vector
 
 
+class Parts(NamedTuple):
+    """What goes: the roots of memories that go as a whole, and what is left of others."""
+
+    roots: Sequence[bytes] = ()
+    redactions: Sequence[Redaction] = ()
+
+
+NOTHING = Parts()
+
+
+def take_out(
+    engine: Engine,
+    write: OwnerWrite,
+    for_good: Parts,
+    for_now: Parts,
+    copies: Mapping[bytes, Sequence[str]],
+) -> tuple[int, list[Event]]:
+    """Forget memories, and parts of others.
+
+    Args:
+        engine: The store.
+        write: The change.
+        for_good: What does not come back.
+        for_now: What can be taken back for ten minutes.
+        copies: For each root of the latter the scopes above that had a copy, which is deleted.
+
+    Returns:
+        How many memories that changed, and the events. `undo.copies_in` finds there what can be
+        taken back.
+    """
+    tx = write.tx
+    done = _taken(write, for_good)
+    tx.gone, buried = [], len(tx.buried)
+    done += _taken(write, for_now)
+    events = [event for _, made in done for event in made]
+    if tx.gone:
+        events.append(keep_for_undo(engine, tx, tx.gone, tx.buried[buried:], copies))
+    return len({root for root, made in done if made}), events
+
+
+def _taken(write: OwnerWrite, parts: Parts) -> list[tuple[bytes, list[Event]]]:
+    """Forget memories and parts of others; return the root of each with its events."""
+    tx = write.tx
+    gone = [(root, forget_rows(tx, _all_versions(tx, root))) for root in parts.roots]
+    return gone + [(each.row["root"], redact(write, each)) for each in parts.redactions]
+
+
 def _said_again(
     engine: Engine, who: Principal, owner: str, root: bytes
-) -> tuple[list[bytes], list[Redaction]]:
-    """Return what says again what a memory states, as `parted`: turns, and what agents made of it.
+) -> tuple[Parts, Parts, Callable[[str], bool]]:
+    """Return what says again what a memory states, what only seems to, and what tells of a text.
 
     Of an agent's own word nothing was made, and of one of an organisation nothing is the user's.
     """
@@ -209,21 +264,36 @@ def _said_again(
         if row["root"] != root and row["position"] is not None
     ]
     goes = [row for row in said if row["known_to"] is None and is_vouched(row)]
+    seeming: list[Found] = []
     if goes and owner == who.owner:
-        found += said_again(engine, who, [Found(row) for row in goes], topic=None)
-    return parted(engine, found)
+        again, seeming = said_again(engine, who, [Found(row) for row in goes], topic=None)
+        found += again
+    certain = parted(engine, found)
+    seems = parted(engine, seeming, certain)
+    return certain, seems, lambda text: any(map(says, clauses_of(text)))
 
 
-def parted(engine: Engine, found: Iterable[Found]) -> tuple[list[bytes], list[Redaction]]:
-    """Return the roots of what goes as a whole, and what is left of what loses clauses."""
+def parted(engine: Engine, found: Iterable[Found], gone: Parts = NOTHING) -> Parts:
+    """Return what goes as a whole, and what is left of what loses clauses.
+
+    Args:
+        engine: The store.
+        found: What goes.
+        gone: What has gone before.
+    """
     roots: dict[bytes, None] = {}
+    left = {each.row["id"]: each.content for each in gone.redactions}
     parts: dict[bytes, tuple[MemoryRow, dict[str, None]]] = {}
     for row, said in found:
+        if row["root"] in gone.roots:
+            continue
         if said:  # clauses of one turn may be named, and others of it said again
+            row = {**row, "content": left.get(row["id"], row["content"])}
             parts.setdefault(row["id"], (row, {}))[1].update(dict.fromkeys(said))
         else:
             roots[row["root"]] = None
-    return list(roots), [redacted(engine, row, tuple(said)) for row, said in parts.values()]
+    redactions = [redacted(engine, row, tuple(said)) for row, said in parts.values()]
+    return Parts(list(roots), redactions)
 
 
 def redacted(engine: Engine, row: MemoryRow, gone: tuple[str, ...]) -> Redaction:
@@ -239,13 +309,13 @@ def redacted(engine: Engine, row: MemoryRow, gone: tuple[str, ...]) -> Redaction
     return Redaction(row, content, gone, vector)
 
 
-def redact(write: OwnerWrite, redaction: Redaction) -> bool:
+def redact(write: OwnerWrite, redaction: Redaction) -> list[Event]:
     """Replace a turn by one without some clauses; forget what was learned from these."""
-    tx, row = write.tx, in_force(write.tx, redaction.row["id"])
-    if row is None:
-        return False
+    tx, row = write.tx, standing(write.tx, redaction.row["root"])
+    if row is None or row["content"] != redaction.row["content"]:
+        return []
     if is_gap(redaction.content):
-        return bool(forget_rows(tx, versions(tx.connection, tx.owner, row["root"])))
+        return forget_rows(tx, _all_versions(tx, row["root"]))
     params = {"owner": tx.owner, "parent_owner": tx.owner, "parent": row["root"]}
     for (child,) in tx.connection.rows(statements.DERIVED, params):
         learned = _all_versions(tx, child)
@@ -261,9 +331,9 @@ def redact(write: OwnerWrite, redaction: Redaction) -> bool:
     for clause in redaction.gone if is_vouched(row) else ():  # an agent's answer is no source
         bury(tx, [{**row, "content": clause, "key": None}])
     changed = changed_version(tx, row, **cells)
-    for each in versions(tx.connection, tx.owner, row["root"]):  # an edit leaves older ones
+    for each in _all_versions(tx, row["root"]):  # an edit leaves older ones
         delete_version(tx, each["id"], "on_request", EventType.FORGOTTEN)
-    enter(write, changed, EventType.REDACTED)
+    event = enter(write, changed, EventType.REDACTED)
     tx.connection.run(statements.FORGET_ENDINGS, {"owner": tx.owner, "root": row["root"]})
     note_endings(write, changed)
-    return True
+    return [event]

@@ -16,15 +16,8 @@ from simonides.capture.clauses import clauses_of
 from simonides.capture.dangers import DANGER
 from simonides.capture.slots import slots_of
 from simonides.capture.wordings import class_in, plain
-from simonides.change import undo
 from simonides.change.derived import said_again
-from simonides.change.forget import (
-    Redaction,
-    forget_copies,
-    forget_rows,
-    parted,
-    redact,
-)
+from simonides.change.forget import NOTHING, Parts, forget_copies, parted, take_out
 from simonides.change.matching import (
     Found,
     Named,
@@ -33,6 +26,7 @@ from simonides.change.matching import (
     named,
     tied_topic,
 )
+from simonides.change.undo import copies_in
 from simonides.core.clock import to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import InvalidInput
@@ -43,7 +37,6 @@ from simonides.core.scope import Principal
 from simonides.core.validation import MAX_REASON_CHARS, text
 from simonides.hygiene.secrets import no_secret
 from simonides.models.embedder import EmbedderFailed, embed
-from simonides.recall.lookup import versions
 from simonides.recall.view import (
     PAUSE,
     OptOut,
@@ -188,10 +181,7 @@ class Gone(NamedTuple):
 def forget_topic(engine: Engine, who: Principal, about: str) -> int:
     """Forget for good what a topic names of the user's memories; return how many that changed."""
     hits = named(engine, who, text("about", about))
-    gone = _forget(engine, who, hits.exact, hits.topic, about=about)
-    if gone.undo is not None:
-        undo.finish(engine, who.owner, id_bytes(gone.undo))
-    return gone.number
+    return _forget(engine, who, hits.exact, hits.topic, about=about, for_good=True).number
 
 
 def forget_named(engine: Engine, who: Principal, about: str) -> tuple[Named, list[Found], Gone]:
@@ -245,23 +235,32 @@ def _forget(
     topic: Topic | None = None,
     *,
     about: str = "",
+    for_good: bool = False,
 ) -> Gone:
-    """Forget memories and clauses, what agents made of them, and what waits of a topic."""
-    again = said_again(engine, who, memories, topic or topic_of(about)) if memories else []
-    roots, redactions = parted(engine, (*memories, *again))
+    """Forget memories and clauses, what agents made of them, and what waits of a topic.
+
+    What only seems to be made of them can be taken back, also of what is forgotten for good.
+    """
+    again: list[Found] = []
+    seeming: list[Found] = []
+    if memories:
+        again, seeming = said_again(engine, who, memories, topic or topic_of(about))
     says = None if topic is None else lambda text: topic.covers(analyse(text))
-    return _forgotten(engine, who, roots, redactions, says)
+    if not for_good:
+        return _forgotten(engine, who, parted(engine, (*memories, *again, *seeming)), says)
+    certain = parted(engine, (*memories, *again))
+    return _forgotten(engine, who, parted(engine, seeming, certain), says, certain)
 
 
 def forget_everything(engine: Engine, who: Principal) -> Gone:
     """Forget all of the user's memories, and what waits."""
     roots = _roots(engine, who, statements.EVERY_ROOT)
-    return _forgotten(engine, who, roots, says=lambda _: True)
+    return _forgotten(engine, who, Parts(roots), says=lambda _: True)
 
 
 def forget_session(engine: Engine, who: Principal) -> Gone:
     """Forget the whole conversation, and what was learned from it."""
-    return _forgotten(engine, who, _roots(engine, who, statements.SESSION_ROOTS))
+    return _forgotten(engine, who, Parts(_roots(engine, who, statements.SESSION_ROOTS)))
 
 
 def forget_last_said(engine: Engine, who: Principal, count: int) -> Gone:
@@ -296,27 +295,25 @@ def _audience(row: MemoryRow) -> Audience:
 def _forgotten(
     engine: Engine,
     who: Principal,
-    roots: Sequence[bytes],
-    redactions: Sequence[Redaction] = (),
+    for_now: Parts,
     says: Callable[[str], bool] | None = None,
+    for_good: Parts | None = None,
 ) -> Gone:
     engine.journal.flush()
-    copies = {root: forget_copies(engine, who, who.home, root) for root in roots}
-    count, kept = 0, None
+    for root in for_good.roots if for_good else ():
+        forget_copies(engine, who, who.home, root)
+    copies = {root: forget_copies(engine, who, who.home, root) for root in for_now.roots}
     with owner_write(engine, who.owner, who.name) as write:
         tx = write.tx
-        tx.gone = []
-        for root in roots:
-            count += bool(forget_rows(tx, versions(tx.connection, tx.owner, root)))
-        count += sum(redact(write, each) for each in redactions)
+        waiting = 0
         if says is not None:
-            count += pending.forget_waiting(tx, says)
-        if tx.gone:
-            kept = undo.keep_for_undo(engine, tx, tx.gone, copies)
+            waiting = pending.forget_waiting(tx, says, copies=for_good is not None)
+        count, events = take_out(engine, write, for_good or NOTHING, for_now, copies)
+        count += waiting
         renew_opt_outs(tx.connection, tx.owner, write.index)
     if count:
         engine.db.checkpoint()
-    return Gone(count, kept)
+    return Gone(count, next(iter(copies_in(events)), None))
 
 
 # -- questions -------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from simonides.change.correct import promote
@@ -16,7 +16,7 @@ from simonides.change.revert import NUMBERED, events_of, revert
 from simonides.core.clock import DAY_MS, MINUTE_MS
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound, ScopeDenied
-from simonides.core.outcome import EventType, Outcome, OutcomeKind
+from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
 from simonides.core.record import id_text
 from simonides.core.results import AddReport, Asked
 from simonides.core.scope import Principal
@@ -33,37 +33,54 @@ from simonides.write.versions import enter, link, under_key
 UNDO_MS = 10 * MINUTE_MS
 """How long what was forgotten in words can be taken back. Set by judgement."""
 
+_KEPT = (EventType.ASKED, pending.UNDO)
+
 
 def keep_for_undo(
-    engine: Engine, tx: Transaction, rows: list[MemoryRow], copies: Mapping[bytes, Sequence[str]]
-) -> str:
-    """Keep a copy of rows that are deleted in this turn; return the id under which it waits.
+    engine: Engine,
+    tx: Transaction,
+    rows: Sequence[MemoryRow],
+    buried: Iterable[bytes],
+    copies: Mapping[bytes, Sequence[str]],
+) -> Event:
+    """Keep a copy of rows that are deleted in this turn; the event names it.
 
     Args:
         engine: The store.
         tx: The owner's transaction.
         rows: What is deleted.
+        buried: Ids of their tombstones.
         copies: For each root the scopes above that had a copy, which is deleted, too.
     """
     data = {
         "rows": [json.dumps(row, default=_as_text, ensure_ascii=False) for row in rows],
-        "tombstones": [id_text(id) for id in tx.buried],
+        "tombstones": [id_text(id) for id in buried],
         "copies": [[id_text(root), path] for root, paths in copies.items() for path in paths],
     }
     event = pending.put(tx, pending.UNDO, data, days=UNDO_MS / DAY_MS)
     owner, id = tx.owner, id_bytes(event.subject)
     engine.worker.at_close[event.subject] = lambda: finish(engine, owner, id)
-    return event.subject
+    return event
+
+
+def copies_in(events: Iterable[Event]) -> list[str]:
+    """Return the ids under which copies of what some events deleted wait."""
+    return [
+        each.subject
+        for each in events
+        if each.subject_table == "pending" and (each.type, each.reason) == _KEPT
+    ]
 
 
 def undo(engine: Engine, who: Principal, outcome: object) -> Outcome:
-    """Take a change back, or bring back what a user has just forgotten in words.
+    """Take a change back, or bring back what was forgotten in words, or by a guess.
 
     Args:
         engine: The store.
         who: The user.
         outcome: What a write returned, an event of the audit trail; or the answer to a request to
-            forget, the report that holds it, or its ``undo`` id, for ten minutes.
+            forget, the report that holds it, or its ``undo`` id. What was forgotten comes back for
+            ten minutes.
 
     Returns:
         An outcome ``undone``; a reason ``no_copy`` names a scope above that keeps no copy any more.
@@ -74,7 +91,10 @@ def undo(engine: Engine, who: Principal, outcome: object) -> Outcome:
     """
     ids, copies, reasons = _ids(outcome), [], ["undone"]
     if not ids:
-        return revert(engine, who, events_of(engine, who, outcome))
+        done = events_of(engine, who, outcome)
+        ids = copies_in(done)
+        if not ids:
+            return revert(engine, who, done)
     with owner_write(engine, who.owner, who.name) as write:
         tx = write.tx
         waiting = {id_text(each.id): each for each in pending.entries(tx.connection, tx.owner)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Annotated, Any, cast, get_args, get_origin
@@ -17,6 +18,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, TypeAdapter, create_model
 
+from simonides.api.call import engine_of
+from simonides.api.memory import Memory
 from simonides.api.remote import wire
 from simonides.api.remote.wire import Call
 from simonides.api.store import Store
@@ -26,6 +29,7 @@ from simonides.core.record import Draft, Record, Value
 from simonides.core.results import Hit, Page, Recall
 from simonides.govern.tokens import Access, Caller
 from simonides.server import callers
+from simonides.write.remember import keeping_key
 
 IDEMPOTENT = ("Memory.remember", "Memory.add")
 """Calls that take the header ``Idempotency-Key``."""
@@ -276,9 +280,11 @@ def carried_out(
     if owner == "Admin":
         return getattr(callers.admin_of(store, caller, given), method)(**values)
     memory = callers.memory_of(store, caller, given)
+    once: AbstractContextManager[None] = nullcontext()
     if (key := values.pop("idempotency_key", None)) is not None:
-        values = _keyed(values, key)
-    result = wire.carried_out(call, memory, values, given.get("session"))
+        values, once = _keyed(memory, values, key)
+    with once:
+        result = wire.carried_out(call, memory, values, given.get("session"))
     if verb.function == "memory:Memory.status":
         result |= {"location": "a server"}  # where the store lies is the server's own
     return result
@@ -299,17 +305,25 @@ def _of_organisation(caller: Caller, call: Call, values: Mapping[str, Any]) -> d
     return {"org": caller.org} if "org" in call.takes.model_fields else {}
 
 
-def _keyed(values: dict[str, Any], key: str) -> dict[str, Any]:
-    """Return the arguments of a call that is done once under a key; of messages by their ids."""
+def _keyed(
+    memory: Memory, values: dict[str, Any], key: str
+) -> tuple[dict[str, Any], AbstractContextManager[None]]:
+    """Return the arguments of a call that is done once under a key, and what keeps the key.
+
+    Messages are known by ids that they get from it; a statement keeps the key itself.
+    """
     if "messages" not in values:
         draft = values["content"]
         if draft.idempotency_key not in (None, key):
             raise InvalidInput("idempotency_key", OTHER)
-        return {"content": replace(draft, idempotency_key=key)}
+        return {"content": replace(draft, idempotency_key=key)}, nullcontext()
+    asked = json.dumps(values, sort_keys=True, default=str)
     given = values["messages"]
     turns = given if isinstance(given, list) else [given]
     said = [t if isinstance(t, dict) else {"role": "user", "content": t} for t in turns]
-    return {**values, "messages": [{"id": f"{key}-{n}", **turn} for n, turn in enumerate(said)]}
+    said = [{"id": f"{key}-{n}", **turn} for n, turn in enumerate(said)]
+    once = keeping_key(engine_of(memory._link), memory._who, key, asked)
+    return {**values, "messages": said}, once
 
 
 # -- what a request gives --------------------------------------------------------------------------

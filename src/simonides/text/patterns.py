@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from simonides.core.forks import held_off
+
 if TYPE_CHECKING:
     import re2
 
@@ -35,7 +37,12 @@ def spans(pattern: str, text: str | bytes, *, group: int = 0) -> Iterator[tuple[
     data = text if isinstance(text, bytes) else encoded(text)
     is_ascii = data.isascii()
     chars = at = 0
-    for match in _compiled(pattern).finditer(data):
+    matches = _compiled(pattern).finditer(data)
+    while True:
+        with held_off():
+            match = next(matches, None)
+        if match is None:
+            return
         start, end = match.span(group)
         if start < 0:
             start, end = match.span()
@@ -45,6 +52,16 @@ def spans(pattern: str, text: str | bytes, *, group: int = 0) -> Iterator[tuple[
         chars += len(data[at:start].decode())
         at = start
         yield chars, chars + len(data[start:end].decode())
+
+
+def is_whole(pattern: str, text: str) -> bool:
+    """Whether a whole text matches a pattern.
+
+    Raises:
+        ValueError: If the engine does not support the pattern.
+    """
+    with held_off():
+        return _compiled(pattern).fullmatch(encoded(text)) is not None
 
 
 def encoded(text: str) -> bytes:
@@ -80,7 +97,8 @@ class PatternSet:
 
     def in_text(self, text: str) -> list[int]:
         """Return the rising positions, in the given sequence, of the patterns that a text holds."""
-        return sorted(self._set.Match(encoded(text)) or ())
+        with held_off():
+            return sorted(self._set.Match(encoded(text)) or ())
 
 
 @lru_cache(maxsize=_KEPT_PATTERNS)

@@ -36,6 +36,7 @@ from simonides.govern.rights import check_writable, named_scope, readable
 from simonides.hygiene.secrets import no_secret
 from simonides.recall.index import Analysed, analysed
 from simonides.recall.lookup import find
+from simonides.text.patterns import is_whole
 from simonides.text.statement import content_hash
 from simonides.write.told import read_told
 
@@ -368,11 +369,9 @@ def check_key(key: str, policy: Policy) -> None:
     Raises:
         InvalidInput: If it cannot be a key.
     """
-    import re2
-
     if len(key) > MAX_KEY_CHARS:
         raise InvalidInput("key", f"has {len(key)} characters; {MAX_KEY_CHARS} are allowed")
-    if not re2.fullmatch(policy.callers.key_pattern, key):
+    if not is_whole(policy.callers.key_pattern, key):
         problem = f"{shown(key)} is not a valid key: letters, digits and _ . : / @ - are allowed"
         raise InvalidInput("key", problem)
     if looks_like_id(key):

@@ -59,6 +59,12 @@ class Entry(NamedTuple):
         """The text of a request or of a held statement; empty for ids alone."""
         return str(self.data.get("said") or self.data.get("draft", {}).get("content", ""))
 
+    @property
+    def copied(self) -> list[str]:
+        """The texts of deleted memories, if it is a copy of them."""
+        rows = map(json.loads, self.data.get("rows", ()))
+        return [text for row in rows for text in (row["content"], row["quote"]) if text]
+
     def is_over(self, now: int) -> bool:
         """Whether nobody has decided it in time."""
         return self.expires is not None and self.expires <= now
@@ -186,10 +192,15 @@ def mark(tx: Transaction, row: MemoryRow, status: Status) -> Event:
     return tx.touch(row, type, f"status:{status.value}", **cells)
 
 
-def forget_waiting(tx: Transaction, says: Callable[[str], bool]) -> int:
+def forget_waiting(tx: Transaction, says: Callable[[str], bool], *, copies: bool = False) -> int:
     """Drop held statements and requests whose text is to be forgotten; return how many.
 
     Goals and steps of tasks whose text is to be forgotten become gaps.
+
+    Args:
+        tx: The owner's transaction.
+        says: Whether a text is to be forgotten.
+        copies: Whether that can no longer be taken back: what holds it comes back no more.
     """
     count = 0
     for cells in list(tx.connection.rows(statements.TASKS, {"owner": tx.owner})):
@@ -201,7 +212,7 @@ def forget_waiting(tx: Transaction, says: Callable[[str], bool]) -> int:
             tx.replace("tasks", {**row, "data": data}, EventType.REDACTED, "on_request")
             count += 1
     for entry in entries(tx.connection, tx.owner):
-        if entry.said and says(entry.said):
+        if any(map(says, filter(None, (entry.said, *(entry.copied if copies else ()))))):
             tx.remove("pending", entry.id, EventType.FORGOTTEN, "on_request")
             count += 1
     return count

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import groupby
 from typing import Any, TypeVar
@@ -15,12 +16,14 @@ from simonides.core.errors import IdempotencyMismatch, InvalidInput, QuotaExceed
 from simonides.core.outcome import Outcome, OutcomeKind, Outcomes
 from simonides.core.record import Draft, Source, Trust
 from simonides.core.scope import Principal
+from simonides.hygiene.secrets import no_secret
 from simonides.models.embedder import EmbedderFailed, embed
 from simonides.recall.view import View
 from simonides.storage import statements
 from simonides.storage.database import Connection
 from simonides.storage.digests import blake
 from simonides.storage.rows import by_id, id_bytes, record_of
+from simonides.storage.transaction import Transaction
 from simonides.write import pending
 from simonides.write.candidate import Candidate, candidate_of, draft_fields
 from simonides.write.gates import rejected, store
@@ -225,23 +228,56 @@ def _once(write: OwnerWrite, who: Principal, judged: Judgement, *, lifts: bool) 
     if candidate.draft.idempotency_key is None:
         return decided(write, judged, lifts=lifts)
     asked = f"{candidate.scope.path} {candidate.partition.purpose} {candidate.draft!r}"
-    request = blake(tx.secret(), asked.encode())
-    key = who.key_apart(candidate.draft.idempotency_key)
-    known = tx.connection.one(statements.IDEMPOTENT, {"owner": tx.owner, "key": key})
+    named, known = _keyed(tx, who, candidate.draft.idempotency_key, asked)
     if known is not None:
-        return _again(write, request, known)
+        return _again(write, known)
     outcome = decided(write, judged, lifts=lifts)
     memory = b"" if outcome.record is None else id_bytes(outcome.record.root)
-    named = {"owner": tx.owner, "key": key, "hash": request, "at": tx.now}
     params = {**named, "kind": outcome.kind.value, "memory": memory}
     tx.connection.run(statements.KEEP_IDEMPOTENT, params)
     return outcome
 
 
-def _again(write: OwnerWrite, request: bytes, known: tuple[bytes, str, bytes]) -> Outcome:
-    then, kind, memory = known
-    if then != request:
+@contextmanager
+def keeping_key(engine: Engine, who: Principal, key: str, asked: str) -> Iterator[None]:
+    """Keep an idempotency key when the block has ended, which does nothing when it is repeated.
+
+    Args:
+        engine: The store.
+        who: Whose request it is.
+        key: The key.
+        asked: The whole request.
+
+    Raises:
+        IdempotencyMismatch: If the key was used for another request.
+        InvalidInput: If it holds a secret.
+    """
+    no_secret("idempotency_key", key)
+    with owner_write(engine, who.owner, who.name) as (tx, _):
+        _keyed(tx, who, key, asked)
+    yield
+    with owner_write(engine, who.owner, who.name) as (tx, _):
+        named, known = _keyed(tx, who, key, asked)
+        if known is None:
+            params = {**named, "kind": OutcomeKind.CREATED.value, "memory": b""}
+            tx.connection.run(statements.KEEP_IDEMPOTENT, params)
+
+
+def _keyed(tx: Transaction, who: Principal, key: str, asked: str) -> tuple[dict[str, Any], Any]:
+    """Return the cells that name a request by its key, and what is kept under the key, or None.
+
+    Raises:
+        IdempotencyMismatch: If that is another request.
+    """
+    request, key = blake(tx.secret(), asked.encode()), who.key_apart(key)
+    known = tx.connection.one(statements.IDEMPOTENT, {"owner": tx.owner, "key": key})
+    if known is not None and known[0] != request:
         raise IdempotencyMismatch("idempotency_key", "was used for a write with other content")
+    return {"owner": tx.owner, "key": key, "hash": request, "at": tx.now}, known
+
+
+def _again(write: OwnerWrite, known: tuple[bytes, str, bytes]) -> Outcome:
+    _, kind, memory = known
     if not memory:
         return Outcome(kind=OutcomeKind(kind))
     row = write.tx.latest(memory)
