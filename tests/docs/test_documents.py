@@ -21,8 +21,8 @@ import yaml
 import simonides
 from simonides.cli import main
 from simonides.core.policy import Claims, IdentityProvider, Policy
-from simonides.core.policy_file import parse
 from simonides.core.settings import Settings
+from simonides.govern.policy_file import parse
 from simonides.server.app import application
 from simonides.server.callers import Callers
 

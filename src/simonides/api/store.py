@@ -11,6 +11,7 @@ from weakref import WeakSet
 
 from simonides.api.call import Bound, check_org, engine_of, no_attribute
 from simonides.api.memory import Memory
+from simonides.core import forks  # noqa: F401  registered before the databases
 from simonides.core.clock import Clock, Ids, SystemClock
 from simonides.core.engine import Engine
 from simonides.core.errors import (
@@ -19,7 +20,6 @@ from simonides.core.errors import (
     KeyUnavailable,
     StoreCorrupt,
 )
-from simonides.core.policy_file import Policies
 from simonides.core.scope import GLOBAL, Principal, documents_of, principal_of
 from simonides.core.settings import (
     Settings,
@@ -30,6 +30,7 @@ from simonides.core.settings import (
 )
 from simonides.core.validation import text
 from simonides.govern.figures import Figures
+from simonides.govern.policy_file import Policies
 from simonides.govern.usage import Usage
 from simonides.life.worker import Worker
 from simonides.models.embedder import QUESTIONS, Embedder, Reranker, TokenCounter, embed_question
@@ -37,7 +38,6 @@ from simonides.recall.cache import IndexCache
 from simonides.recall.journal import Journal
 from simonides.storage.database import Database
 from simonides.storage.digests import blake
-from simonides.text import forks  # noqa: F401  registered before the databases
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -72,7 +72,7 @@ def _after_fork() -> None:
 
 
 # What is registered later is called earlier before a fork: calls of the databases, which must come
-# to their ends, still search texts, and `text.forks` stops that.
+# to their ends, still search texts, and `core.forks` stops that.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=partial(_for_databases, "before_fork"),

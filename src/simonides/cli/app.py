@@ -188,7 +188,7 @@ def policy_check(
     texts: Annotated[list[str] | None, Argument(help="What a user might say.")] = None,
 ) -> object:
     """Check a policy file, and say what it does with sentences; nothing is kept."""
-    from simonides.core.policy_file import load
+    from simonides.govern.policy_file import load
 
     orgs = sorted({org for org, _ in load(file) if org is not None})
     settings = simonides.Settings(policy=file, require_org=False)
@@ -208,7 +208,7 @@ def policy_show(
 ) -> object:
     """Show the rules in force: every category, its rank and lifetimes, limits, budgets."""
     from simonides.core.policy import BUILT_IN
-    from simonides.core.policy_file import load, policy_in
+    from simonides.govern.policy_file import load, policy_in
 
     agent = context.find_root().params["agent"]
     policy = BUILT_IN if file is None else policy_in(load(file), org, agent)

@@ -79,7 +79,7 @@ def estimate(
 ) -> object:
     """Estimate the size of a store, beside what there is."""
     from simonides.core.clock import SystemClock
-    from simonides.core.policy_file import Policies
+    from simonides.govern.policy_file import Policies
     from simonides.life.doctor import MIB
     from simonides.life.doctor import estimate as estimated
 

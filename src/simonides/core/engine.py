@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from simonides.core.clock import Clock, Ids
-    from simonides.core.policy_file import Policies
     from simonides.core.settings import Settings
     from simonides.govern.figures import Figures
+    from simonides.govern.policy_file import Policies
     from simonides.govern.usage import Usage
     from simonides.life.worker import Worker
     from simonides.models.embedder import Embedder, Encoded, Reranker, TokenCounter

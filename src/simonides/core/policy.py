@@ -1,6 +1,6 @@
 """The policy as data: every limit, list and number of the rules, each with its default.
 
-A policy file holds the sections that differ, see `simonides.core.policy_file`.
+A policy file holds the sections that differ, see `simonides.govern.policy_file`.
 """
 
 import tomllib

@@ -20,11 +20,11 @@ from simonides.core.clock import DAY_MS, MINUTE_MS, to_datetime
 from simonides.core.engine import Engine
 from simonides.core.errors import ConfigurationError, ScopeDenied, SimonidesError
 from simonides.core.policy import Action, Policy
-from simonides.core.policy_file import load
 from simonides.core.scope import GLOBAL, Principal, Right, scope_of
 from simonides.core.settings import Settings
 from simonides.govern import audit
 from simonides.govern.alerts import alerts_of
+from simonides.govern.policy_file import load
 from simonides.govern.tokens import tokens
 from simonides.life.jobs import backups, lacking
 from simonides.life.metrics import store_metrics

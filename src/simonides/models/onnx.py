@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnxruntime
 
-from simonides.text.forks import held_off
+from simonides.core.forks import held_off
 
 if TYPE_CHECKING:
     from simonides.models.network import Floats

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from simonides.text.forks import held_off
+from simonides.core.forks import held_off
 
 if TYPE_CHECKING:
     import re2

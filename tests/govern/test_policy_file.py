@@ -2,7 +2,7 @@ import pytest
 
 import simonides
 from simonides.core.policy import BUILT_IN
-from simonides.core.policy_file import Policies, parse
+from simonides.govern.policy_file import Policies, parse
 from simonides.testing import ManualClock
 
 

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from simonides.text.forks import held_off
+from simonides.core.forks import held_off
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
