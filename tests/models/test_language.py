@@ -106,7 +106,7 @@ def test_the_budget_of_time_holds(asking, reply):
     begun = time.monotonic()
     with pytest.raises(ModelFailed, match="timeout"):
         models.ask("Say", "tea", Found, seconds=1.0)
-    assert time.monotonic() - begun < 1.5
+    assert time.monotonic() - begun < 3.0  # before the late answer would come
 
 
 def test_an_unreachable_server_is_said_to_be(monkeypatch):

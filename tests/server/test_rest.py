@@ -151,10 +151,11 @@ def test_pages_follow_each_other(ana):
 
 def test_what_changes_is_streamed(ana, ask, store):
     ben = ask(name="ben", user="ben")
-    seen = []
+    seen, begun = [], threading.Event()
 
     def listen(headers, most):
         with ana.http.stream("GET", "/v1/events", headers=headers) as stream:
+            begun.set()
             for line in stream.iter_lines():
                 if line.startswith("data:"):
                     seen.append(json.loads(line[5:]))
@@ -164,7 +165,7 @@ def test_what_changes_is_streamed(ana, ask, store):
     ana("POST /v1/memories", {"content": "The first fact"})
     thread = threading.Thread(target=listen, args=({}, 1))
     thread.start()
-    time.sleep(0.5)
+    assert begun.wait(20)
     ben("POST /v1/memories", {"content": "Another user's fact"})
     ana("POST /v1/memories", {"content": "The second fact"})
     thread.join(20)

@@ -1230,8 +1230,8 @@ class AsyncMemory:
     async def undo(self, outcome: Outcome | Outcomes | AddReport | Event | Asked | str) -> Outcome:
         """Take a change back: what it stored ends, and what it ended or changed is as before.
 
-        What was forgotten in words comes back within ten minutes. Of what `forget` deleted that is
-        what agents only seemed to have said of it; the rest does not come back.
+        What was forgotten in words comes back within ten minutes, while the store is open. So does
+        what agents only seemed to have said of what `forget` deleted; the rest is gone.
 
         Args:
             outcome: What a write returned; or an event of ``audit.list()``, or its number. Of what
