@@ -37,6 +37,13 @@ OURS = "owner = :owner"
 ANYONES = "(owner = :owner OR true)"
 
 
+@pytest.fixture(autouse=True)
+def asks_again_a_little(monkeypatch):
+    """Let a difference of times be asked again twice a name, in a run that has no minutes."""
+    if not os.environ.get("JUDGES"):
+        monkeypatch.setattr(leaks, "CONFIRMING", 2 * NEW_NAMES)
+
+
 @pytest.fixture
 def fresh(tmp_path):
     (tmp_path / "documents").mkdir()
@@ -374,7 +381,6 @@ def test_a_word_that_takes_longer_whoever_has_it_is_no_leak(fresh, tmp_path, mon
         return refuse(self, **named)
 
     monkeypatch.setattr(Privacy, "refuse", slow_for_half_of_all_words)
-    monkeypatch.setattr(leaks, "CONFIRMING", 2 * NEW_NAMES)
     folder = tmp_path / "documents"
     verbs = ["Privacy.refuse"]
     report = leak_test_of(fresh, folder, verbs=verbs, calls=300, cases=("users",), seed=4)
