@@ -3,7 +3,7 @@
 import pytest
 
 from simonides import Draft
-from simonides.core.errors import NotFound
+from simonides.core.errors import InvalidInput, NotFound
 
 RENT = [
     {"role": "user", "content": "I'm three months behind with the rent."},
@@ -291,6 +291,19 @@ def test_private_notes_of_another_agent_stay(store):
     mine.privacy.forget("that I started to take lithium")
     assert "lithium" not in said(mine)
     assert "Lithium is due at ten" in said(other)
+
+
+def test_an_agent_takes_back_nothing_that_is_private_to_another_one(store):
+    mine = store.memory(user="ana", agent="helper", private=True)
+    other = store.memory(user="ana", agent="nurse")
+    mine.add("I started to take lithium in May.")
+    report = mine.add("Forget that I started to take lithium.")
+    [asked] = report.lines[0].asked
+    for named in (asked.undo, str(mine.audit.list()[0].seq)):
+        with pytest.raises((InvalidInput, NotFound)):
+            other.undo(named)
+    mine.undo(report)
+    assert "lithium" in said(mine)
 
 
 def test_the_users_own_words_are_asked_about(ana):

@@ -20,9 +20,9 @@ from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
 from simonides.core.record import id_text
 from simonides.core.results import AddReport, Asked
 from simonides.core.scope import Principal
-from simonides.govern.rights import named_scope
+from simonides.govern.rights import is_reader, named_scope
 from simonides.storage import statements
-from simonides.storage.rows import MemoryRow, id_bytes
+from simonides.storage.rows import MemoryRow, id_bytes, partition_of
 from simonides.storage.transaction import Transaction
 from simonides.write import pending
 from simonides.write.endings import note_endings
@@ -103,8 +103,11 @@ def undo(engine: Engine, who: Principal, outcome: object) -> Outcome:
             entry = waiting.get(id)
             if entry is None or entry.kind != pending.UNDO or entry.is_over(tx.now):
                 raise NotFound(id)
+            rows = [json.loads(row, object_hook=_as_bytes) for row in entry.data["rows"]]
+            if who.agent is not None and not all(_is_reader(who, row) for row in rows):
+                raise NotFound(id)
             unbury(tx, map(id_bytes, entry.data["tombstones"]))
-            _restore(write, [json.loads(row, object_hook=_as_bytes) for row in entry.data["rows"]])
+            _restore(write, rows)
             copies += entry.data["copies"]
             events.append(tx.remove("pending", entry.id, EventType.REVIEWED, "undone"))
             engine.worker.at_close.pop(id, None)
@@ -136,6 +139,11 @@ def _ids(outcome: object) -> list[str]:
     if isinstance(outcome, AddReport):
         asked = [each for line in outcome.lines for each in line.asked]
     return [each.undo for each in asked if each.undo is not None]
+
+
+def _is_reader(who: Principal, row: MemoryRow) -> bool:
+    _, audience, purpose = partition_of(row["task"], row["audience"], row["purpose"])
+    return is_reader(who, audience, purpose)
 
 
 def _restore(write: OwnerWrite, rows: list[MemoryRow]) -> None:

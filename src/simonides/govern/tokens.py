@@ -32,9 +32,6 @@ from simonides.storage.transaction import changing
 OWNER = GLOBAL.owner
 MARK, PREFIX_CHARS, SECRET_BYTES = "sim_", 8, 32
 
-SEEN_EVERY_MS = 60_000
-"""The last use of a token is noted once a minute at most."""
-
 
 class Access(StrEnum):
     """What a token may do: ``read``, ``write``, ``review`` what waits, or ``admin``."""
