@@ -130,13 +130,13 @@ def test_what_was_forgotten_and_told_again_may_be_told_again(opened, backup):
 def test_a_turn_that_was_redacted_is_not_back(opened, tmp_path, path):
     with opened() as store:
         ana = store.memory(user="ana")
-        ana.add("My locker is 4471 blue. The train leaves at nine.")
+        ana.add("My locker has a periwinkle door. The train leaves at nine.")
         made = store.admin(actor="root").backup(tmp_path / "turns.db")
         ana.privacy.forget("locker")
         store.admin(actor="root").restore(made)
     store = opened()
-    assert not any("4471" in text for text in texts(store))
-    assert b"4471" not in path.read_bytes()
+    assert not any("periwinkle" in text for text in texts(store))
+    assert b"periwinkle" not in path.read_bytes()
 
 
 def test_a_store_that_is_in_use_is_left_alone(opened, backup, path, key):

@@ -1,6 +1,7 @@
 """An outside judge asks every route with generated requests; ``make judges`` asks much more."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -38,5 +39,5 @@ def test_every_route_keeps_what_its_description_says(served, tmp_path, monkeypat
     )  # fmt: skip
     assert run.returncode == 0, run.stdout[-6000:]
     assert f"Tested: {routes}" in run.stdout, run.stdout[-2000:]
-    assert chosen == "include" or "429" not in run.stdout, run.stdout[-6000:]
+    assert chosen == "include" or not re.search(r"\b429\b", run.stdout), run.stdout[-6000:]
     store.close()

@@ -60,7 +60,7 @@ def test_tasks_of_one_name_are_apart(store, ana, coach, cook):
     runs = coach.task("Plan the runs", name="plan", constraints=["Never run on Mondays"])
     cooks = cook.task("Plan the meals", name="plan", constraints=["Never fry"])
     plain = ana.task("Plan the week", name="plan", constraints=["Never on Sundays"])
-    runs.observe("watch", "The pulse was 140")
+    runs.observe("watch", "The pulse was racing")
     cooks.observe("fridge", "There are leeks")
     for task, own, foreign in (
         (runs, "Mondays", "fry"), (cooks, "fry", "Mondays"), (plain, "Sundays", "fry"),
@@ -68,12 +68,12 @@ def test_tasks_of_one_name_are_apart(store, ana, coach, cook):
         prompt = task.prompt()
         assert own in prompt
         assert foreign not in prompt
-    assert "140" not in cooks.prompt() + plain.prompt()
+    assert "racing" not in cooks.prompt() + plain.prompt()
     plain.abandon()
     assert "Mondays" in runs.prompt()
-    assert "140" in runs.prompt()
+    assert "racing" in runs.prompt()
     cooks.complete()
-    assert "140" in runs.prompt()
+    assert "racing" in runs.prompt()
     assert (
         store.memory(user="ana", org="acme", agent="coach", private=True)
         .task("Plan the runs", name="plan")
