@@ -423,6 +423,8 @@ def test_what_seems_said_again_comes_back_by_the_outcome_for_ten_minutes(ana, cl
     ana.session("monday").add(RENT)
     [turn, *_] = ana.session("monday").messages()
     outcome = ana.forget(turn)
+    assert outcome.reasons == ("seems_said_again",)
+    assert "comes back with `undo`" in outcome.explanation
     assert "arrears" not in " ".join(record.content for record in ana.list())
     ana.undo(outcome)
     left = " ".join(record.content for record in ana.list())

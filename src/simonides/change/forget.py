@@ -12,7 +12,7 @@ from simonides.capture.clauses import clauses_of
 from simonides.change.derived import is_vouched, said_again
 from simonides.change.matching import Found
 from simonides.change.saying import saying_again
-from simonides.change.undo import keep_for_undo
+from simonides.change.undo import copies_in, keep_for_undo
 from simonides.core.engine import Engine
 from simonides.core.errors import NotFound, StoreFull
 from simonides.core.outcome import Event, EventType, Outcome, OutcomeKind
@@ -64,6 +64,10 @@ def forget(
         turns: Whether turns that say it again lose it; an agent decides on no words of the user.
         if_version: The version that the caller has seen, or None.
 
+    Returns:
+        An outcome ``forgotten``; a reason ``seems_said_again`` tells that `undo` brings something
+        back.
+
     Raises:
         NotFound: If there is no such memory of the principal's own.
         ChangedMeanwhile: If it is another version than ``if_version``.
@@ -76,7 +80,8 @@ def forget(
     except StoreFull:
         engine.db.make_room()  # a checkpoint would use it up
         events = _forgotten(engine, who, record, which, if_version, turns=turns)
-    return Outcome(kind=OutcomeKind.FORGOTTEN, events=tuple(events))
+    reasons = ("seems_said_again",) if copies_in(events) else ()
+    return Outcome(kind=OutcomeKind.FORGOTTEN, reasons=reasons, events=tuple(events))
 
 
 def _forgotten(

@@ -102,6 +102,7 @@ class OutcomeKind(StrEnum):
 
 _DONE = frozenset("created refreshed bumped superseded coexists forgotten undone".split())
 _PENDING = frozenset({"held", "review"})
+_EXPLAINED = frozenset({"blocked", "dropped", "forgotten"})
 
 _IN_WORDS: Mapping[str, Mapping[str, str]] = tomllib.loads(
     (files("simonides.core") / "outcome.toml").read_text("utf-8")
@@ -145,7 +146,7 @@ class Outcome(Value):
     def explanation(self) -> str:
         """What happened and why, in one sentence."""
         said = _IN_WORDS["kinds"][self.kind]
-        if not self.reasons or self.kind not in (OutcomeKind.BLOCKED, OutcomeKind.DROPPED):
+        if not self.reasons or self.kind not in _EXPLAINED:
             return said
         return f"{said[:-1]}: {'; '.join(map(_reason, self.reasons))}."
 
