@@ -293,6 +293,28 @@ def test_private_notes_of_another_agent_stay(store):
     assert "Lithium is due at ten" in said(other)
 
 
+def test_what_waits_and_says_a_forgotten_memory_again_goes_too(ana):
+    city = ana.remember("Ana lives in Berlin", key="city").record
+    task = ana.task("Sell the flat: Ana lives in Berlin", name="move", plan=["Find boxes"])
+    for held in ("Ana lives in Berlin", "Boxes cost nothing"):
+        assert ana.remember(Draft(f"Always remember: {held}.", source="external")).pending
+    ana.forget(city)
+    assert [entry.said for entry in ana.pending.list()] == ["Always remember: Boxes cost nothing."]
+    state = task.status()
+    assert (state["goal"], state["plan"]) == ("[…]", ["Find boxes"])
+
+
+def test_the_copy_of_a_note_goes_with_what_the_note_says_again(store, ana):
+    store.admin(actor="root").grant("ana", "org_write", org="acme")
+    ana.remember("I live in Berlin", key="city")
+    note = ana.remember(Draft("The user lives in Berlin", source="agent_inferred")).record
+    ana.promote(note)
+    bob = store.memory(user="bob", org="acme")
+    assert bob.recall("Berlin")
+    ana.forget("city")
+    assert not bob.recall("Berlin")
+
+
 def test_an_agent_takes_back_nothing_that_is_private_to_another_one(store):
     mine = store.memory(user="ana", agent="helper", private=True)
     other = store.memory(user="ana", agent="nurse")
